@@ -1,0 +1,189 @@
+#include "runtime/model/weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace tdl {
+namespace {
+
+constexpr uint64_t kAlign = 256;  // of every matrix and vector: what any device's vector loads want
+
+std::string layer_name(const char* pattern, uint32_t layer) {
+  std::string name = pattern;
+  const size_t at = name.find("{}");
+  if (at != std::string::npos) name.replace(at, 2, std::to_string(layer));
+  return name;
+}
+
+bool ends_with(const std::string& text, const char* end) {
+  const size_t length = std::strlen(end);
+  return text.size() >= length && text.compare(text.size() - length, length, end) == 0;
+}
+
+// A hash of (seed, index), as in splitmix64: random weights are the same on every machine.
+uint64_t mix(uint64_t value) {
+  value += 0x9E3779B97F4A7C15u;
+  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
+  value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
+  return value ^ (value >> 31);
+}
+
+// Uniform in [-0.035, 0.035], the deviation (0.02) that most families start training with; norms are 1.
+void fill_random(const WeightPiece& piece, uint64_t seed, std::byte* to) {
+  const bool norm = piece.widen && ends_with(piece.name, "norm.weight");
+  const DType type = piece.widen ? DType::f32 : piece.stored;
+  const uint64_t count = piece.bytes / size_of(type);
+  for (uint64_t i = 0; i < count; ++i) {
+    const float unit = static_cast<float>(static_cast<int32_t>(mix(seed + i) >> 32)) * 0x1p-31f;
+    const float value = norm ? 1.0f : unit * 0.0346f;
+    if (type == DType::f32) {
+      std::memcpy(to + 4 * i, &value, 4);
+    } else {  // f16: the top ten bits of a value in the normal range; the rest is cut off
+      const auto bits = std::bit_cast<uint32_t>(value);
+      const uint32_t exponent = (bits >> 23) & 0xFF;
+      const uint16_t half = exponent < 113 ? 0 : static_cast<uint16_t>((bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3FF));
+      const uint16_t stored = type == DType::bf16 ? f32_to_bf16(value) : half;
+      std::memcpy(to + 2 * i, &stored, 2);
+    }
+  }
+}
+
+uint64_t product(const std::vector<uint64_t>& shape) {
+  uint64_t count = 1;
+  for (const uint64_t size : shape) count *= size;
+  return count;
+}
+
+}  // namespace
+
+Status WeightPlan::add_matrix(Checkpoint* checkpoint, const std::vector<std::string>& names, const std::vector<uint32_t>& outs, uint32_t in,
+                              Matrix* matrix) {
+  matrix->out = 0;
+  matrix->in = in;
+  matrix->data = {bytes_ + 1};
+  for (size_t i = 0; i < names.size(); ++i) {
+    WeightPiece piece{names[i] + ".weight", {outs[i], in}, nullptr, random_dtype_, false, bytes_, 0};
+    if (checkpoint) {
+      TDL_ASSIGN(piece.tensor, checkpoint->take(piece.name, piece.shape));
+      piece.stored = piece.tensor->dtype;
+    }
+    if (i > 0 && piece.stored != matrix->dtype)
+      return fail(Code::unsupported, "tensor '%s' is %s, but '%s.weight', which it is packed with, is %s", piece.name.c_str(), name_of(piece.stored),
+                  names[0].c_str(), name_of(matrix->dtype));
+    matrix->dtype = piece.stored;
+    matrix->out += outs[i];
+    piece.bytes = product(piece.shape) * size_of(piece.stored);
+    bytes_ += piece.bytes;
+    pieces_.push_back(std::move(piece));
+  }
+  bytes_ = (bytes_ + kAlign - 1) / kAlign * kAlign;
+  return {};
+}
+
+Status WeightPlan::add_vector(Checkpoint* checkpoint, const std::vector<std::string>& names, const std::vector<uint32_t>& sizes,
+                              DevicePtr<const float>* vector) {
+  vector->address = bytes_ + 1;
+  for (size_t i = 0; i < names.size(); ++i) {
+    WeightPiece piece{names[i], {sizes[i]}, nullptr, DType::f32, true, bytes_, uint64_t{sizes[i]} * sizeof(float)};
+    if (checkpoint) {
+      TDL_ASSIGN(piece.tensor, checkpoint->take(piece.name, piece.shape));
+      piece.stored = piece.tensor->dtype;
+    }
+    bytes_ += piece.bytes;
+    pieces_.push_back(std::move(piece));
+  }
+  bytes_ = (bytes_ + kAlign - 1) / kAlign * kAlign;
+  return {};
+}
+
+Status WeightPlan::add_layer(const ModelConfig& c, Checkpoint* checkpoint, uint32_t layer) {
+  const TensorNames& n = c.arch->names;
+  const auto name = [layer](const char* pattern) { return layer_name(pattern, layer); };
+  const uint32_t q = c.num_heads * c.head_dim, kv = c.num_kv_heads * c.head_dim, hidden = c.hidden_size, inner = c.intermediate_size;
+  LayerWeights weights;
+  weights.window = c.window[layer];
+  TDL_TRY(add_vector(checkpoint, {name(n.attention_norm) + ".weight"}, {hidden}, &weights.attention_norm));
+  TDL_TRY(add_matrix(checkpoint, {name(n.q), name(n.k), name(n.v)}, {q, kv, kv}, hidden, &weights.qkv));
+  if (c.qkv_bias) TDL_TRY(add_vector(checkpoint, {name(n.q) + ".bias", name(n.k) + ".bias", name(n.v) + ".bias"}, {q, kv, kv}, &weights.qkv_bias));
+  if (c.qk_norm) {
+    TDL_TRY(add_vector(checkpoint, {name(n.q_norm) + ".weight"}, {c.head_dim}, &weights.q_norm));
+    TDL_TRY(add_vector(checkpoint, {name(n.k_norm) + ".weight"}, {c.head_dim}, &weights.k_norm));
+  }
+  TDL_TRY(add_matrix(checkpoint, {name(n.o)}, {hidden}, q, &weights.o));
+  if (c.o_bias) TDL_TRY(add_vector(checkpoint, {name(n.o) + ".bias"}, {hidden}, &weights.o_bias));
+  TDL_TRY(add_vector(checkpoint, {name(n.mlp_norm) + ".weight"}, {hidden}, &weights.mlp_norm));
+  TDL_TRY(add_matrix(checkpoint, {name(n.gate), name(n.up)}, {inner, inner}, hidden, &weights.gate_up));
+  if (c.mlp_bias) TDL_TRY(add_vector(checkpoint, {name(n.gate) + ".bias", name(n.up) + ".bias"}, {inner, inner}, &weights.gate_up_bias));
+  TDL_TRY(add_matrix(checkpoint, {name(n.down)}, {hidden}, inner, &weights.down));
+  if (c.mlp_bias) TDL_TRY(add_vector(checkpoint, {name(n.down) + ".bias"}, {hidden}, &weights.down_bias));
+  relative_.layers.push_back(weights);
+  return {};
+}
+
+Result<WeightPlan> WeightPlan::make(const ModelConfig& config, Checkpoint* checkpoint) {
+  WeightPlan plan;
+  plan.random_dtype_ = config.random_dtype;
+  const TensorNames& names = config.arch->names;
+  TDL_TRY(plan.add_matrix(checkpoint, {names.embed}, {config.vocab_size}, config.hidden_size, &plan.relative_.embed));
+  for (uint32_t layer = 0; layer < config.num_layers; ++layer) TDL_TRY(plan.add_layer(config, checkpoint, layer));
+  TDL_TRY(plan.add_vector(checkpoint, {std::string(names.final_norm) + ".weight"}, {config.hidden_size}, &plan.relative_.final_norm));
+  if (config.tied_head) plan.relative_.head = plan.relative_.embed;
+  else TDL_TRY(plan.add_matrix(checkpoint, {names.head}, {config.vocab_size}, config.hidden_size, &plan.relative_.head));
+  plan.inv_freq_ = config.inv_freq;
+  plan.inv_freq_offset_ = plan.bytes_;
+  plan.bytes_ += (plan.inv_freq_.size() * sizeof(float) + kAlign - 1) / kAlign * kAlign;
+  return plan;
+}
+
+Weights WeightPlan::bind(uint64_t base) const {
+  Weights weights = relative_;
+  const auto move = [base](auto& pointer) {
+    if (pointer) pointer.address += base - 1;
+  };
+  move(weights.embed.data);
+  move(weights.head.data);
+  move(weights.final_norm);
+  weights.inv_freq = {base + inv_freq_offset_};
+  for (LayerWeights& layer : weights.layers) {
+    for (Matrix* matrix : {&layer.qkv, &layer.o, &layer.gate_up, &layer.down}) move(matrix->data);
+    for (DevicePtr<const float>* vector : {&layer.attention_norm, &layer.mlp_norm, &layer.q_norm, &layer.k_norm, &layer.qkv_bias, &layer.o_bias,
+                                           &layer.gate_up_bias, &layer.down_bias})
+      move(*vector);
+  }
+  return weights;
+}
+
+Status WeightPlan::fill(const WeightPiece& piece, const Checkpoint* checkpoint, uint64_t seed, std::byte* to) const {
+  if (!piece.tensor) {
+    fill_random(piece, seed, to);
+    return {};
+  }
+  if (!piece.widen || piece.stored == DType::f32) return checkpoint->read(*piece.tensor, 0, to, piece.bytes);
+  const uint64_t count = piece.bytes / sizeof(float);
+  std::vector<uint16_t> stored(count);
+  TDL_TRY(checkpoint->read(*piece.tensor, 0, stored.data(), count * sizeof(uint16_t)));
+  for (uint64_t i = 0; i < count; ++i) {
+    const float value = piece.stored == DType::bf16 ? bf16_to_f32(stored[i]) : f16_to_f32(stored[i]);
+    std::memcpy(to + sizeof(float) * i, &value, sizeof value);
+  }
+  return {};
+}
+
+Status WeightPlan::load(const Checkpoint* checkpoint, Device& device, uint64_t base, const std::function<bool(float)>& progress) const {
+  auto* view = static_cast<std::byte*>(device.host_view(base));
+  if (!view) return fail(Code::internal, "device %s has no host view to load weights through", device.name());
+  uint64_t done = 0;
+  for (const WeightPiece& piece : pieces_) {
+    if (progress(static_cast<float>(static_cast<double>(done) / static_cast<double>(bytes_)))) return fail(Code::cancelled, "loading was cancelled");
+    if (const Status status = fill(piece, checkpoint, mix(piece.offset), view + piece.offset); !status.ok()) {
+      return fail(status.code(), "tensor '%s': %s", piece.name.c_str(), status.message()).native(status.native_code());
+    }
+    done += piece.bytes;
+  }
+  std::memcpy(view + inv_freq_offset_, inv_freq_.data(), inv_freq_.size() * sizeof(float));
+  if (progress(1.0f)) return fail(Code::cancelled, "loading was cancelled");
+  return {};
+}
+
+}  // namespace tdl

@@ -1,0 +1,223 @@
+#include "runtime/text/bpe.h"
+
+#include <algorithm>
+
+#include "runtime/text/byte_level.h"
+#include "runtime/text/utf8.h"
+
+namespace tdl::text {
+namespace {
+
+constexpr const char* kModel = "tokenizer.json: model";
+
+Status check_type(const Json& model) {
+  if (!model.is_object()) return fail(Code::format, "%s must be an object", kModel);
+  std::string_view type;
+  TDL_TRY(read_string(model, kModel, "type", &type));
+  const bool untyped_bpe = find(model, "type") == nullptr && find(model, "merges") != nullptr;  // GPT-2's own file has no type
+  if (type != "BPE" && !untyped_bpe) {
+    const Shown name = shown(type);
+    return fail(Code::unsupported, "%s type \"%.*s\" is not supported", kModel, name.length, name.data);
+  }
+  for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    std::string_view value;
+    TDL_TRY(read_string(model, kModel, affix, &value));
+    if (!value.empty()) return fail(Code::unsupported, "%s.%s is not supported", kModel, affix);
+  }
+  if (const Json* dropout = find(model, "dropout"); dropout != nullptr && !(dropout->is_number() && *dropout == 0)) {
+    return fail(Code::unsupported, "%s.dropout is not supported", kModel);
+  }
+  // Byte fallback starts a word from its characters instead of its bytes: another start_word, and a decoder that joins <0x..> tokens.
+  bool byte_fallback = false;
+  TDL_TRY(read_bool(model, kModel, "byte_fallback", false, &byte_fallback));
+  if (byte_fallback) return fail(Code::unsupported, "%s.byte_fallback is not supported", kModel);
+  return {};
+}
+
+// Both forms of a merge: "a b", and ["a", "b"], which newer files use because tokens may hold spaces.  False: neither.
+bool split_merge(const Json& merge, std::string_view* left, std::string_view* right) {
+  if (const auto* line = merge.get_ptr<const std::string*>()) {
+    const size_t space = line->find(' ');
+    if (space == std::string::npos || line->find(' ', space + 1) != std::string::npos) return false;
+    *left = std::string_view(*line).substr(0, space);
+    *right = std::string_view(*line).substr(space + 1);
+    return true;
+  }
+  const auto* pair = merge.get_ptr<const Json::array_t*>();
+  if (pair == nullptr || pair->size() != 2) return false;
+  const auto* first = pair->front().get_ptr<const std::string*>();
+  const auto* second = pair->back().get_ptr<const std::string*>();
+  if (first == nullptr || second == nullptr) return false;
+  *left = *first;
+  *right = *second;
+  return true;
+}
+
+bool is_comment(const Json& merge) {  // "#version: 0.2", the first line of the merges.txt that old files were made from
+  const auto* line = merge.get_ptr<const std::string*>();
+  return line != nullptr && line->rfind("#version", 0) == 0;
+}
+
+bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) { return a.order > b.order; }
+
+}  // namespace
+
+Status Bpe::read_vocabulary(const Json& model, std::vector<NewToken>* tokens) {
+  TDL_TRY(check_type(model));
+  const Json* vocab = find(model, "vocab");
+  const auto* members = vocab == nullptr ? nullptr : vocab->get_ptr<const Json::object_t*>();
+  if (members == nullptr) return fail(Code::format, "%s.vocab must be an object", kModel);
+  tokens->reserve(tokens->size() + members->size());
+  for (const auto& [content, value] : *members) {
+    NewToken token;
+    token.content = content;
+    token.of_model = true;
+    TDL_TRY(to_token_id(value, "tokenizer.json: model.vocab", &token.id));
+    tokens->push_back(token);
+  }
+  return {};
+}
+
+Result<Bpe> Bpe::read(const Json& model, const Vocabulary& vocabulary) {
+  TDL_TRY(check_type(model));
+  Bpe bpe;
+  TDL_TRY(read_bool(model, kModel, "fuse_unk", false, &bpe.fuse_unknown_));
+  TDL_TRY(read_bool(model, kModel, "ignore_merges", false, &bpe.ignore_merges_));
+  std::string_view unknown;
+  TDL_TRY(read_string(model, kModel, "unk_token", &unknown));
+  if (!unknown.empty()) bpe.unknown_ = vocabulary.find_of_model(unknown);  // one that is missing matters only when it is needed
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    std::string spelling;
+    append_utf8(&spelling, char_of_byte(static_cast<uint8_t>(byte)));
+    bpe.of_byte_[byte] = vocabulary.find_of_model(spelling);
+  }
+  const Json* merges = nullptr;
+  TDL_TRY(need_array(model, kModel, "merges", &merges));
+  TDL_TRY(bpe.read_merges(*merges, vocabulary));
+  return bpe;
+}
+
+Status Bpe::read_merges(const Json& merges, const Vocabulary& vocabulary) {
+  struct Row {
+    uint32_t left;
+    Merge merge;
+  };
+  std::vector<Row> rows;
+  rows.reserve(merges.size());
+  std::string joined;
+  for (const Json& merge : merges) {
+    if (is_comment(merge)) continue;
+    const auto rank = static_cast<uint32_t>(rows.size());
+    std::string_view left, right;
+    if (!split_merge(merge, &left, &right)) return fail(Code::format, "%s.merges: entry %u is no pair of tokens", kModel, rank);
+    joined.assign(left).append(right);
+    const uint32_t entries[] = {vocabulary.find_of_model(left), vocabulary.find_of_model(right), vocabulary.find_of_model(joined)};
+    const std::string_view names[] = {left, right, joined};
+    for (int i = 0; i < 3; ++i) {
+      if (entries[i] != kNoEntry) continue;
+      const Shown name = shown(names[i]);
+      return fail(Code::format, "%s.merges: entry %u needs \"%.*s\", which is not in the vocabulary", kModel, rank, name.length, name.data);
+    }
+    if (left.empty() || right.empty()) return fail(Code::format, "%s.merges: entry %u joins an empty token", kModel, rank);
+    rows.push_back({entries[0], {entries[1], rank, entries[2]}});
+  }
+  // By pair, and of a pair named twice the later one first: that is the one that counts in the `tokenizers` package.
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    if (a.left != b.left) return a.left < b.left;
+    return a.merge.right != b.merge.right ? a.merge.right < b.merge.right : a.merge.rank > b.merge.rank;
+  });
+  const auto same_pair = [](const Row& a, const Row& b) { return a.left == b.left && a.merge.right == b.merge.right; };
+  rows.erase(std::unique(rows.begin(), rows.end(), same_pair), rows.end());
+
+  first_.assign(static_cast<size_t>(vocabulary.size()) + 1, 0);
+  merges_.reserve(rows.size());
+  for (const Row& row : rows) {
+    ++first_[row.left + 1];
+    merges_.push_back(row.merge);
+  }
+  for (size_t entry = 1; entry < first_.size(); ++entry) first_[entry] += first_[entry - 1];
+  return {};
+}
+
+const Bpe::Merge* Bpe::find_merge(uint32_t left, uint32_t right) const {
+  const Merge* begin = merges_.data() + first_[left];
+  const Merge* end = merges_.data() + first_[left + 1];
+  const Merge* found = std::lower_bound(begin, end, right, [](const Merge& merge, uint32_t value) { return merge.right < value; });
+  return found != end && found->right == right ? found : nullptr;
+}
+
+Status Bpe::encode(std::string_view word, const Vocabulary& vocabulary, BpeScratch* scratch, std::vector<uint32_t>* ids) const {
+  if (word.size() >= kNoEntry) return fail(Code::limit, "a word of %zu bytes is too long to encode", word.size());
+  if (ignore_merges_) {
+    scratch->spelling.clear();
+    spell_bytes(word, &scratch->spelling);
+    if (const uint32_t entry = vocabulary.find_of_model(scratch->spelling); entry != kNoEntry) {
+      ids->push_back(vocabulary.id(entry));
+      return {};
+    }
+  }
+  TDL_TRY(start_word(word, scratch));
+  merge_word(scratch);
+  for (const BpeScratch::Symbol& symbol : scratch->symbols) {
+    if (symbol.entry != kNoEntry) ids->push_back(vocabulary.id(symbol.entry));
+  }
+  return {};
+}
+
+Status Bpe::start_word(std::string_view word, BpeScratch* scratch) const {
+  auto& symbols = scratch->symbols;
+  symbols.clear();
+  bool fused = false;  // the last symbol is a run of unknown bytes
+  for (const char character : word) {
+    const auto byte = static_cast<unsigned char>(character);
+    uint32_t entry = of_byte_[byte];
+    const bool unknown = entry == kNoEntry;
+    if (unknown) {
+      if (unknown_ == kNoEntry) return fail(Code::unsupported, "the vocabulary has no token for byte 0x%02X, and no unknown token", byte);
+      if (fuse_unknown_ && fused) continue;
+      entry = unknown_;
+    }
+    fused = unknown;
+    const auto index = static_cast<uint32_t>(symbols.size());
+    symbols.push_back({entry, index == 0 ? kNoEntry : index - 1, index + 1});
+  }
+  if (!symbols.empty()) symbols.back().next = kNoEntry;
+  return {};
+}
+
+// A heap of candidates and a linked list of symbols.  A candidate may have gone stale: its left symbol merged away, or one of the two
+// changed.  As in the `tokenizers` package it counts as fresh when what now stands there still merges to the same token.
+void Bpe::merge_word(BpeScratch* scratch) const {
+  auto& symbols = scratch->symbols;
+  auto& heap = scratch->heap;
+  heap.clear();
+  const auto candidate = [&](uint32_t left) {  // the merge of the symbol at `left` with its right neighbour, if there is one
+    const uint32_t right = symbols[left].next;
+    const Merge* merge = right == kNoEntry ? nullptr : find_merge(symbols[left].entry, symbols[right].entry);
+    if (merge == nullptr) return false;
+    heap.push_back({(static_cast<uint64_t>(merge->rank) << 32) | left, merge->result});
+    return true;
+  };
+  for (uint32_t left = 0; left < symbols.size(); ++left) candidate(left);
+  std::make_heap(heap.begin(), heap.end(), later);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), later);
+    const BpeScratch::Candidate best = heap.back();
+    heap.pop_back();
+    const auto left = static_cast<uint32_t>(best.order);
+    const uint32_t right = symbols[left].next;
+    if (symbols[left].entry == kNoEntry || right == kNoEntry) continue;
+    const Merge* merge = find_merge(symbols[left].entry, symbols[right].entry);
+    if (merge == nullptr || merge->result != best.result) continue;
+
+    const uint32_t next = symbols[right].next;
+    symbols[left].entry = best.result;
+    symbols[left].next = next;
+    symbols[right].entry = kNoEntry;
+    if (next != kNoEntry) symbols[next].prev = left;
+    if (symbols[left].prev != kNoEntry && candidate(symbols[left].prev)) std::push_heap(heap.begin(), heap.end(), later);
+    if (candidate(left)) std::push_heap(heap.begin(), heap.end(), later);
+  }
+}
+
+}  // namespace tdl::text

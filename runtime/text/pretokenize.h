@@ -1,0 +1,52 @@
+// Cuts text into the words that BPE works on: the steps of tokenizer.json's "pre_tokenizer", in order.  Now those of byte-level
+// tokenizers: Split, Digits and, last and once, ByteLevel; Sequences of them are flattened.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/core/status.h"
+#include "runtime/text/json_text.h"
+#include "runtime/text/regex.h"
+
+namespace tdl::text {
+
+// Receives the words in order; none is empty.  A word is valid during the call.
+class WordSink {
+ public:
+  virtual Status word(std::string_view bytes) = 0;
+
+ protected:
+  ~WordSink() = default;
+};
+
+// What becomes of the matches of a split: pieces of their own, dropped, joined to the text before or behind, or runs of matches as one.
+enum class SplitBehavior : uint8_t { isolated, removed, merged_with_previous, merged_with_next, contiguous };
+
+class PreTokenizer {
+ public:
+  static constexpr uint32_t kMaxSteps = 32;  // a step's pieces go through the next one inside it
+
+  // `json`: the value of "pre_tokenizer", null when the file has none.  `unsupported`, naming the type, for steps of other kinds and for
+  // lists that do not end with their only ByteLevel step: BPE starts from bytes here.
+  static Result<PreTokenizer> read(const Json* json);
+
+  // Gives the words of `text` to the sink.  Malformed bytes match no pattern and are kept.  Stops at the sink's first failure.
+  Status split(std::string_view text, RegexScratch* scratch, WordSink* sink) const;
+
+ private:
+  struct Step {
+    Regex pattern;
+    SplitBehavior behavior = SplitBehavior::isolated;
+    bool invert = false;        // the text between the matches counts as the matches
+    bool splits = true;         // false: pattern is none (ByteLevel without its regex)
+    bool prefix_space = false;  // before splitting, a piece gets a leading space unless it has one
+  };
+  Status read_step(const Json& json);
+  Status run(size_t step, std::string_view text, RegexScratch* scratch, WordSink* sink) const;
+
+  std::vector<Step> steps_;
+  bool ends_in_bytes_ = false;  // ByteLevel was read
+};
+
+}  // namespace tdl::text

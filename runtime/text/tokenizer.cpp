@@ -1,0 +1,112 @@
+#include "runtime/text/tokenizer.h"
+
+#include <utility>
+
+#include "runtime/text/json_text.h"
+
+namespace tdl::text {
+namespace {
+
+constexpr const char* kConfig = "tokenizer_config.json";
+
+// Hands the words of a piece to BPE.
+class Encoder final : public WordSink {
+ public:
+  Encoder(const Bpe& bpe, const Vocabulary& vocabulary, std::vector<uint32_t>* ids) : bpe_(bpe), vocabulary_(vocabulary), ids_(ids) {}
+  Status word(std::string_view bytes) override { return bpe_.encode(bytes, vocabulary_, &scratch_, ids_); }
+
+ private:
+  const Bpe& bpe_;
+  const Vocabulary& vocabulary_;
+  std::vector<uint32_t>* ids_;
+  BpeScratch scratch_;
+};
+
+// A token of tokenizer_config.json: a string, or an object with its content.
+Status read_token(const Json& config, const char* name, const Vocabulary& vocabulary, int32_t* id) {
+  const Json* value = find(config, name);
+  if (value == nullptr) return {};
+  std::string_view content;
+  if (value->is_object()) TDL_TRY(need_string(*value, kConfig, "content", &content));
+  else TDL_TRY(read_string(config, kConfig, name, &content));
+  if (const uint32_t entry = vocabulary.find(content); entry != kNoEntry) *id = static_cast<int32_t>(vocabulary.id(entry));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {
+  TDL_ASSIGN(const Json json, parse_json(tokenizer_json, "tokenizer.json"));
+  const Json* model = find(json, "model");
+  if (model == nullptr) return fail(Code::format, "tokenizer.json has no model");
+  auto tokenizer = std::make_unique<Tokenizer>();
+  TDL_ASSIGN(tokenizer->normalizer_, Normalizer::read(find(json, "normalizer")));
+  TDL_ASSIGN(tokenizer->pre_tokenizer_, PreTokenizer::read(find(json, "pre_tokenizer")));
+  TDL_TRY(check_decoder(find(json, "decoder")));
+  std::vector<NewToken> tokens;
+  TDL_TRY(Bpe::read_vocabulary(*model, &tokens));
+  TDL_ASSIGN(tokenizer->added_, AddedTokens::read(find(json, "added_tokens"), tokenizer->normalizer_, &tokens));
+  TDL_ASSIGN(tokenizer->vocabulary_, Vocabulary::build(std::move(tokens)));
+  TDL_ASSIGN(tokenizer->bpe_, Bpe::read(*model, tokenizer->vocabulary_));
+  TDL_ASSIGN(tokenizer->post_processor_, PostProcessor::read(find(json, "post_processor"), tokenizer->vocabulary_));
+  if (!tokenizer_config_json.empty()) TDL_TRY(tokenizer->read_config(tokenizer_config_json));
+  return std::unique_ptr<const Tokenizer>(std::move(tokenizer));
+}
+
+Status Tokenizer::read_config(std::string_view tokenizer_config_json) {
+  TDL_ASSIGN(const Json config, parse_json(tokenizer_config_json, kConfig));
+  if (!config.is_object()) return fail(Code::format, "%s is no object", kConfig);
+  TDL_TRY(read_token(config, "bos_token", vocabulary_, &bos_));
+  TDL_TRY(read_token(config, "eos_token", vocabulary_, &eos_));
+  return read_token(config, "pad_token", vocabulary_, &pad_);
+}
+
+Status Tokenizer::encode(std::string_view text, EncodeOptions options, std::vector<uint32_t>* ids) const {
+  if (text.size() > kMaxTextBytes) return fail(Code::limit, "a text of %zu bytes is too long to encode", text.size()).needs(text.size());
+  ids->clear();
+  if (options.add_special) *ids = post_processor_.before();
+  Encoder encoder(bpe_, vocabulary_, ids);
+  RegexScratch scratch;
+  std::vector<Segment> outer, inner;
+  std::string normalized;
+  added_.find_raw(text, !options.special_is_text, &outer);
+  for (const Segment& segment : outer) {
+    if (segment.id != kNoToken) {
+      ids->push_back(segment.id);
+      continue;
+    }
+    std::string_view piece = text.substr(segment.begin, segment.end - segment.begin);
+    if (!normalizer_.empty()) {
+      normalized.assign(piece);
+      TDL_TRY(normalizer_.apply(&normalized));
+      piece = normalized;
+    }
+    added_.find_normalized(piece, !options.special_is_text, &inner);
+    for (const Segment& part : inner) {
+      if (part.id != kNoToken) ids->push_back(part.id);
+      else TDL_TRY(pre_tokenizer_.split(piece.substr(part.begin, part.end - part.begin), &scratch, &encoder));
+    }
+  }
+  if (options.add_special) ids->insert(ids->end(), post_processor_.behind().begin(), post_processor_.behind().end());
+  return {};
+}
+
+Status Tokenizer::decode(const uint32_t* ids, size_t count, bool leave_special_out, std::string* bytes) const {
+  bytes->clear();
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t entry = vocabulary_.find_id(ids[i]);
+    if (entry == kNoEntry) return fail(Code::range, "token %u at index %zu is not in the vocabulary", ids[i], i).at_row(static_cast<int64_t>(i));
+    if (!(leave_special_out && vocabulary_.special(entry))) vocabulary_.append_bytes(entry, bytes);
+  }
+  return {};
+}
+
+Status Tokenizer::token_bytes(uint32_t id, std::string* bytes) const {
+  bytes->clear();
+  const uint32_t entry = vocabulary_.find_id(id);
+  if (entry == kNoEntry) return fail(Code::range, "token %u is not in the vocabulary", id).at_row(0);
+  vocabulary_.append_bytes(entry, bytes);
+  return {};
+}
+
+}  // namespace tdl::text

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds everything and runs every test that needs no GPU, in a release tree (build/release) and under the address and undefined
+# behaviour sanitizers (build/asan).  The last line is 'N passed, N failed, N skipped'; the exit status is 0 only when none failed.
+# CXX chooses the compiler, for example CXX=clang++-14.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+. tests/support/suite.sh
+
+suite_start
+suite_tree release -Dbuildtype=release
+suite_tree asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+  -Dc_args=-fno-sanitize-recover=all -Dcpp_args=-fno-sanitize-recover=all
+suite_leave_out_long release
+suite_leave_out_gpu
+suite_end
