@@ -63,8 +63,8 @@ std::string reason_of(const char* what) {
 // `nodes_` together.
 class Builder {
  public:
-  Builder(std::string_view text, std::string_view file, std::vector<JsonNode>* nodes, std::vector<char>* pool)
-      : begin_(text.data()), reached_(text.data()), file_(file), nodes_(*nodes), pool_(*pool) {}
+  Builder(std::string_view text, std::string_view file, uint32_t most_values, std::vector<JsonNode>* nodes, std::vector<char>* pool)
+      : begin_(text.data()), reached_(text.data()), file_(file), values_left_(most_values), nodes_(*nodes), pool_(*pool) {}
 
   const char** reached() { return &reached_; }
   const Status& status() const { return status_; }
@@ -127,7 +127,7 @@ class Builder {
   std::string_view key_of(const JsonNode& node) const { return {pool_.data() + node.key, node.key_bytes}; }
 
   bool add(JsonKind kind) {
-    if (++values_ > JsonDocument::kMostValues) return refuse("too many values");
+    if (values_left_-- == 0) return refuse("too many values");
     const bool in_object = !levels_.empty() && open_[levels_.back()].kind == JsonKind::object;
     open_.push_back(in_object ? member_ : JsonNode());
     if (!in_object) open_.back().position = position();
@@ -158,25 +158,25 @@ class Builder {
   const char* begin_;
   const char* reached_;           // the byte after the last one that the parser took
   std::string file_;
+  uint32_t values_left_;
   Status status_;
   std::vector<JsonNode>& nodes_;
   std::vector<char>& pool_;
   std::vector<JsonNode> open_;
   std::vector<uint32_t> levels_;  // of the arrays and objects not yet ended: their places in open_
-  uint32_t values_ = 0;
   JsonNode member_;               // the key of the value that comes next
 };
 
 }  // namespace
 
-Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string_view file) {
+Result<JsonDocument> JsonDocument::parse(std::string_view text, std::string_view file, uint32_t most_values) {
   const std::string name = quoted(file);
   if (text.size() > UINT32_MAX) return fail(Code::format, "%s: more than 4 GiB of JSON", name.c_str());
   // nlohmann takes NUL for the end of the text, and would not look at what comes after it.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
     return fail(Code::format, "%s: bad JSON at byte %zu: NUL", name.c_str(), nul);
   JsonDocument document;
-  Builder builder(text, name, &document.nodes_, &document.text_);
+  Builder builder(text, name, most_values, &document.nodes_, &document.text_);
   try {
     const Cursor begin(text.data(), builder.reached()), end(text.data() + text.size(), builder.reached());
     if (nlohmann::json::sax_parse(begin, end, &builder)) {

@@ -64,14 +64,14 @@ class JsonValue {
 
 class JsonDocument {
  public:
-  // Parses all of `text`.  format, naming `file` and the byte offset, for anything but one JSON value: malformed or trailing text,
-  // invalid UTF-8, the same key twice in one object, more than kMostDepth levels, a number that a double cannot hold, more than
-  // kMostValues values.
-  static Result<JsonDocument> parse(std::string_view text, std::string_view file);
-  JsonValue root() const;
-
   static constexpr uint32_t kMostDepth = 64;
   static constexpr uint32_t kMostValues = 1u << 24;  // a million tensors in a safetensors header are about 10 million values
+
+  // Parses all of `text`.  format, naming `file` and the byte offset, for anything but one JSON value: malformed or trailing text,
+  // invalid UTF-8, the same key twice in one object, more than kMostDepth levels, a number that a double cannot hold, more than
+  // `most_values` values.
+  static Result<JsonDocument> parse(std::string_view text, std::string_view file, uint32_t most_values = kMostValues);
+  JsonValue root() const;
 
  private:
   std::vector<JsonNode> nodes_;  // the children of a value lie together, those of an object sorted by key; the root is the last

@@ -57,13 +57,20 @@ Status append_normal(std::string_view text, Form form, std::string* out) {
 
 Status normal_form(Form form, std::string* text) {
   if (surely_ascii(*text) || (form.compose && !form.compatible && surely_nfc(*text))) return {};
+  // U+11A7 composes with nothing, but utf8proc 2.8 takes it for a trailing consonant and loses it (it counts those from U+11A7, where the
+  // first is U+11A8), so the text is also cut there.
+  constexpr std::string_view kNoConsonant = "\xE1\x86\xA7";
   const std::string_view in = *text;
   std::string out;
   out.reserve(in.size());
   for (size_t at = 0; at < in.size();) {
-    const size_t valid = valid_prefix(in.substr(at));
-    TDL_TRY(append_normal(in.substr(at, valid), form, &out));
-    at += valid;
+    std::string_view run = in.substr(at, valid_prefix(in.substr(at)));
+    at += run.size();
+    for (size_t stop; (stop = run.find(kNoConsonant)) != std::string_view::npos; run.remove_prefix(stop + kNoConsonant.size())) {
+      TDL_TRY(append_normal(run.substr(0, stop), form, &out));
+      out.append(kNoConsonant);
+    }
+    TDL_TRY(append_normal(run, form, &out));
     const size_t malformed = malformed_prefix(in.substr(at));
     out.append(in.substr(at, malformed));
     at += malformed;

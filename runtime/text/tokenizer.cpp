@@ -37,6 +37,9 @@ Status read_token(const Json& config, const char* name, const Vocabulary& vocabu
 
 Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {
   TDL_ASSIGN(const Json json, parse_json(tokenizer_json, "tokenizer.json"));
+  if (const Json* version = find(json, "version"); version != nullptr && *version != "1.0") {
+    return fail(Code::unsupported, "tokenizer.json: only version 1.0 is supported");
+  }
   const Json* model = find(json, "model");
   if (model == nullptr) return fail(Code::format, "tokenizer.json has no model");
   auto tokenizer = std::make_unique<Tokenizer>();

@@ -2,7 +2,8 @@
 // judge.  Text -> added tokens -> normalizer -> added tokens -> pre-tokenizer -> BPE -> post-processor.
 //
 // Where it differs, on purpose: truncation and padding of the file are ignored; text may be malformed UTF-8, whose bytes are kept; decoding
-// gives bytes, without U+FFFD for those that are no character; an id without a token is an error; contradictory ids are refused.
+// gives bytes, without U+FFFD for those that are no character; an added token decodes to its content; an id without a token is an
+// error; contradictory ids are refused.
 // Patterns know Unicode 14 (PCRE2 10.42), normalization Unicode 15 (utf8proc 2.8): later characters count as unassigned.
 #pragma once
 #include <cstdint>

@@ -61,7 +61,7 @@ uint32_t Vocabulary::find_id(uint32_t id) const {
 }
 
 void Vocabulary::append_bytes(uint32_t entry, std::string* bytes) const {
-  if (entries_[entry].special) bytes->append(content(entry));
+  if (entries_[entry].special || !entries_[entry].of_model) bytes->append(content(entry));
   else unspell_token(content(entry), bytes);
 }
 

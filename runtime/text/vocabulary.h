@@ -37,7 +37,8 @@ class Vocabulary {
   std::string_view content(uint32_t entry) const { return {pool_.data() + entries_[entry].first, entries_[entry].bytes}; }
   bool special(uint32_t entry) const { return entries_[entry].special; }
 
-  // Appends what the token stands for in a decoded text: a special token its content, any other the bytes that it spells.
+  // Appends what the token stands for in a decoded text: the bytes that a token of the model spells; the content of an added or special
+  // one, which is what was found in the text.  (The `tokenizers` package reads those as spellings too, which spoils an added "\u00E9".)
   void append_bytes(uint32_t entry, std::string* bytes) const;
 
  private:

@@ -37,7 +37,7 @@ struct Embed {
 
 TEST_CASE("embed widens the token's row exactly, in every stored type") {
   for (const DType dtype : kTypes) {
-    CAPTURE(name_of(dtype));
+    CAPTURE(text_of(dtype));
     Embed embed(dtype);
     Rig rig;
     rig.run(rig.stages().embed, embed.args);

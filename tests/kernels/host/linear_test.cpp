@@ -61,7 +61,7 @@ void for_products(const F& f) {
         if (rows > 9 && shape.in > 100) continue;
         CAPTURE(shape.out);
         CAPTURE(shape.in);
-        CAPTURE(name_of(dtype));
+        CAPTURE(text_of(dtype));
         CAPTURE(rows);
         Product product(shape, dtype, rows, rows % 2 == 0);
         f(product);
@@ -104,7 +104,7 @@ TEST_CASE("gate_up is SiLU of the upper half times the lower half; padding is le
       }
     }
     rig.run(rig.stages().gate_up, p.gate_up());
-    CHECK(error_of(p.out.data(), expected) < 2e-5);
+    CHECK(error_of(p.out.data(), expected) < 1e-4);
     CHECK(p.out.untouched(size_t{p.live} * half, p.out.size()));
     CHECK(p.sums.untouched(size_t{p.live} * p.shape.out, p.sums.size()));
   });
@@ -113,7 +113,7 @@ TEST_CASE("gate_up is SiLU of the upper half times the lower half; padding is le
 TEST_CASE("a row's bits depend neither on its index nor on its neighbours nor on how many there are") {
   Rig rig;
   for (const DType dtype : kTypes) {
-    CAPTURE(name_of(dtype));
+    CAPTURE(text_of(dtype));
     Product many({34, 2100}, dtype, 37, true);
     rig.run(rig.stages().qkv, many.qkv());
     rig.run(rig.stages().gate_up, many.gate_up());

@@ -10,12 +10,15 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/device.h"
 
 namespace tdl::test {
+
+inline std::string text_of(DType type) { return name_of(type); }
 
 inline constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
 

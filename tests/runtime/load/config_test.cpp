@@ -97,7 +97,7 @@ TEST_SUITE("config") {
     for (const auto& golden : test::kGoldenConfigs)
       for (const Row& row : rows) {
         if (std::string(golden.name) != row.name) continue;
-        CAPTURE(row.name);
+        CAPTURE(std::string(row.name));
         ++found;
         Result<ModelConfig> result = load_text(golden.json);
         REQUIRE(result.ok());

@@ -74,7 +74,7 @@ uint32_t positions_of(const Fields& fields) {
 }
 
 void refused(const std::string& text, Code code, const char* part) {
-  CAPTURE(text);
+  CAPTURE(std::string(text));
   const Parsed parsed(text);
   const Status status = read_rope(parsed.fields, 4096).status();
   CAPTURE(std::string(status.message()));
@@ -87,7 +87,7 @@ void refused(const std::string& text, Code code, const char* part) {
 TEST_SUITE("rope") {
   TEST_CASE("gives the frequencies that transformers gives") {
     for (const Expected& expected : kExpected) {
-      CAPTURE(expected.name);
+      CAPTURE(std::string(expected.name));
       const Parsed parsed(expected.config);
       const Result<RopeParameters> rope = read_rope(parsed.fields, positions_of(parsed.fields));
       REQUIRE(rope.ok());
@@ -104,7 +104,7 @@ TEST_SUITE("rope") {
   TEST_CASE("without any field is the plain kind with theta 10000") {
     for (const char* text : {"{}", R"({"rope_scaling": null})", R"({"rope_scaling": {}, "rope_parameters": null})", R"({"rope_parameters": {}})",
                              R"({"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 1.0}, "partial_rotary_factor": 0.5})"}) {
-      CAPTURE(text);
+      CAPTURE(std::string(text));
       const Parsed parsed(text);
       const Result<RopeParameters> rope = read_rope(parsed.fields, 4096);
       REQUIRE(rope.ok());

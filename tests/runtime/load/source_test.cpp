@@ -85,7 +85,7 @@ TEST_SUITE("source") {
     REQUIRE(source.add_directory(folder.path()).ok());
     using std::string_view_literals::operator""sv;
     for (const std::string_view name : {""sv, "."sv, ".."sv, "../x"sv, "a/b"sv, "/x"sv, "x/"sv, "a\\b"sv, "x\0"sv, "\0"sv, "x\xFF"sv}) {
-      CAPTURE(name);
+      CAPTURE(std::string(name));
       CHECK(source.add_memory(name, "x", 1).code() == Code::invalid_argument);
       CHECK(source.add_range(name, folder.file("x"), 0, 1).code() == Code::invalid_argument);
       CHECK(open_code(source, name) == Code::invalid_argument);

@@ -9,7 +9,7 @@ using namespace tdl;
 TEST_SUITE("arch_table") {
   TEST_CASE("has the dense families under the names that config.json gives them") {
     for (const char* name : {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
-      CAPTURE(name);
+      CAPTURE(std::string(name));
       const ArchRow* row = find_arch(name);
       REQUIRE(row);
       CHECK(std::string(row->architecture) == name);
@@ -21,7 +21,7 @@ TEST_SUITE("arch_table") {
 
   TEST_CASE("names the key of every part that the config decides, and no other") {
     for (const char* name : {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
-      CAPTURE(name);
+      CAPTURE(std::string(name));
       const ArchRow& row = *find_arch(name);
       const bool attention = row.qkv_bias == Presence::by_config || row.o_bias == Presence::by_config;
       CHECK(attention == (row.attention_bias_key != nullptr));
