@@ -43,7 +43,12 @@ class Engine {
 
   // ---- any thread ----
   EngineStats stats() const;
-  void cancel() { cancelled_through_.store(tickets_.last(), std::memory_order_release); }
+  void cancel() {
+    const uint64_t through = tickets_.last();
+    uint64_t before = cancelled_through_.load(std::memory_order_relaxed);
+    while (before < through && !cancelled_through_.compare_exchange_weak(before, through, std::memory_order_release)) {
+    }  // never backwards: two threads may cancel at once
+  }
   Status wait(uint64_t ticket, uint64_t timeout_ns, ResultRequest* request) { return tickets_.wait(ticket, timeout_ns, request); }
 
   // ---- KV blocks; one thread at a time ----

@@ -7,7 +7,7 @@
 namespace tdl {
 namespace {
 
-constexpr uint32_t kMostSeqs = 1u << 16, kMostRows = 1u << 20;
+constexpr uint32_t kMostSeqs = 1u << 16, kMostRows = 1u << 20, kMostThreads = 1024;
 
 uint32_t or_default(uint32_t value, uint32_t fallback) { return value ? value : fallback; }
 
@@ -16,6 +16,7 @@ Status check_modes(const EngineConfig& c) {
   if (c.graph_mode < 0 || c.graph_mode > 2) return fail(Code::invalid_argument, "graph_mode %d is none", c.graph_mode);
   if (c.flags & ~(kBatchInvariant | kRandomWeights | kValidate)) return fail(Code::invalid_argument, "flags 0x%x: unknown ones", c.flags);
   if (c.flags & kValidate) return fail(Code::unsupported, "TDL_ENGINE_VALIDATE is not there yet");
+  if (c.num_threads > kMostThreads) return fail(Code::invalid_argument, "num_threads %u, at most %u", c.num_threads, kMostThreads);
   if (c.max_adapters) return fail(Code::unsupported, "max_adapters %u: LoRA adapters are not there yet", c.max_adapters);
   if (c.num_blocks && c.kv_memory_bytes) return fail(Code::invalid_argument, "num_blocks and kv_memory_bytes are both given");
   return {};

@@ -90,6 +90,8 @@ Status Pass::check_mapped(const Upload& u) const {
     if (engine_.mapped_ != this) return fail(Code::state, "%s lies in a staging that is no longer mapped by this pass", kNames[i]);
     if (given[i] != place[i]) return fail(Code::state, "%s is not the array that map gave for it", kNames[i]);
   }
+  if (u.block_table && u.block_table == own.block_table && u.max_blocks_per_seq > own.max_blocks_per_seq)
+    return fail(Code::range, "max_blocks_per_seq %u on a mapped block_table of stride %u", u.max_blocks_per_seq, own.max_blocks_per_seq);
   return {};
 }
 

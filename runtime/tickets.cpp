@@ -1,6 +1,9 @@
 #include "runtime/tickets.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "kernels/core/os.h"
 
 namespace tdl {
 
@@ -15,7 +18,10 @@ Status Tickets::init(Device& device, Stream& stream, const Outputs& out, uint32_
     TDL_ASSIGN(record.started, device.create_event());
     TDL_ASSIGN(record.done, device.create_event());
   }
-  TDL_ASSIGN(copied_, device.create_event());
+  if (!device.host_view(out.logits.address)) {
+    TDL_ASSIGN(reader_, device.create_stream());
+    TDL_ASSIGN(copied_, device.create_event());
+  }
   TDL_ASSIGN(results_, device.allocate_pinned(kTickets * result_bytes()));
   return {};
 }
@@ -40,14 +46,17 @@ TicketRecord& Tickets::open(const void* pass, uint32_t outputs, uint32_t bucket,
   record.bucket = bucket;
   record.replayed = false;
   record.sampled = sampled;
+  record.enqueued = false;
   last_.store(ticket, std::memory_order_release);
   return record;
 }
 
-Status Tickets::close(TicketRecord& record) {
+Status Tickets::end(TicketRecord& record) {
   std::byte* to = results_->data() + record.ticket % kTickets * result_bytes();
   if (record.outputs) TDL_TRY(device_->copy_to_host(to, out_.row_status.address, result_bytes(), *stream_));
-  return device_->record(*record.done, *stream_);
+  TDL_TRY(device_->record(*record.done, *stream_));
+  record.enqueued = true;
+  return {};
 }
 
 void Tickets::forget(const void* pass) {
@@ -67,8 +76,9 @@ Status Tickets::check_request(const ResultRequest* request, uint32_t outputs, bo
 
 Status Tickets::check_ticket(uint64_t ticket, const ResultRequest* request) {
   const uint64_t newest = last();
-  if (ticket == 0 || ticket > newest) return fail(Code::invalid_argument, "ticket %llu was never given out", static_cast<unsigned long long>(ticket));
   const TicketRecord& found = record(ticket);
+  if (ticket == 0 || ticket > newest || (found.ticket == ticket && !found.enqueued))
+    return fail(Code::invalid_argument, "ticket %llu was never given out", static_cast<unsigned long long>(ticket));
   if (found.ticket != ticket)
     return fail(Code::state, "the results of ticket %llu are gone, only those of the last %u are kept", static_cast<unsigned long long>(ticket), kTickets);
   if (request && (request->logits || request->hidden) && ticket != newest)
@@ -84,27 +94,40 @@ Status Tickets::copy_out(const TicketRecord& record, ResultRequest* request) {
   const std::byte* results = results_->data() + record.ticket % kTickets * result_bytes();
   if (request->row_status) std::memcpy(request->row_status, results, sizeof(int32_t) * record.outputs);
   if (request->tokens) std::memcpy(request->tokens, results + sizeof(int32_t) * max_outputs_, sizeof(uint32_t) * record.outputs);
-  if (record.outputs == 0 || (!request->logits && !request->hidden)) return {};
-  if (request->logits)
-    TDL_TRY(device_->copy_to_host(request->logits, out_.logits.address, sizeof(float) * record.outputs * vocab_size_, *stream_));
-  if (request->hidden)
-    TDL_TRY(device_->copy_to_host(request->hidden, out_.hidden.address, sizeof(float) * record.outputs * hidden_size_, *stream_));
-  TDL_TRY(device_->record(*copied_, *stream_));
+  if (request->logits) TDL_TRY(read(request->logits, out_.logits.address, sizeof(float) * record.outputs * vocab_size_));
+  if (request->hidden) TDL_TRY(read(request->hidden, out_.hidden.address, sizeof(float) * record.outputs * hidden_size_));
+  return {};
+}
+
+// Nothing writes there now: the pass is done, and the next submit needs the mutex.
+Status Tickets::read(void* to, uint64_t from, uint64_t bytes) {
+  if (bytes == 0) return {};
+  if (!reader_) {
+    std::memcpy(to, device_->host_view(from), bytes);
+    return {};
+  }
+  TDL_TRY(device_->copy_to_host(to, from, bytes, *reader_));
+  TDL_TRY(device_->record(*copied_, *reader_));
   return device_->wait(*copied_, UINT64_MAX);
 }
 
 Status Tickets::wait(uint64_t ticket, uint64_t timeout_ns, ResultRequest* request) {
-  {
-    const std::lock_guard lock(mutex_);
-    TDL_TRY(check_ticket(ticket, request));
+  const uint64_t begin = os::now_ns();
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      TDL_TRY(check_ticket(ticket, request));  // again after every wait: a submit that came meanwhile may have made the results old
+      const TicketRecord& found = record(ticket);
+      TDL_ASSIGN(const bool done, device_->done(*found.done));
+      if (done) {
+        const auto outcome = static_cast<Code>(found.outcome.load(std::memory_order_acquire));
+        if (outcome == Code::ok) return request ? copy_out(found, request) : Status();
+        return fail(outcome, "the pass of ticket %llu %s", static_cast<unsigned long long>(ticket), outcome == Code::cancelled ? "was cancelled" : "failed");
+      }
+    }
+    const uint64_t left = timeout_ns == UINT64_MAX ? UINT64_MAX : timeout_ns - std::min(timeout_ns, os::now_ns() - begin);
+    TDL_TRY(device_->wait(*record(ticket).done, left));
   }
-  TDL_TRY(device_->wait(*record(ticket).done, timeout_ns));
-  const std::lock_guard lock(mutex_);  // a submit that came meanwhile may have made the results old
-  TDL_TRY(check_ticket(ticket, request));
-  const TicketRecord& found = record(ticket);
-  if (const auto outcome = static_cast<Code>(found.outcome.load(std::memory_order_acquire)); outcome != Code::ok)
-    return fail(outcome, "the pass of ticket %llu %s", static_cast<unsigned long long>(ticket), outcome == Code::cancelled ? "was cancelled" : "failed");
-  return request ? copy_out(found, request) : Status();
 }
 
 }  // namespace tdl

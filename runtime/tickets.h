@@ -33,6 +33,7 @@ struct TicketRecord {
   const void* pass = nullptr;         // whose submit it was; compared only
   uint32_t outputs = 0, bucket = 0;
   bool replayed = false, sampled = false;
+  bool enqueued = false;              // `done` was recorded for this ticket: before that nobody can wait for it
 };
 
 class Tickets {
@@ -48,16 +49,17 @@ class Tickets {
   // A new record, for the submit that follows.
   TicketRecord& open(const void* pass, uint32_t outputs, uint32_t bucket, bool sampled);
   // Enqueues the copy of row status and tokens to the record's place and the event that ends it.
-  Status close(TicketRecord& record);
-  // The submit's record takes tokens that `enqueue` samples now, behind the pass.
+  Status close(TicketRecord& record) {
+    const std::lock_guard lock(mutex_);
+    return end(record);
+  }
+  // The submit's record takes tokens that `enqueue` samples now, behind the pass.  Who waits for it meanwhile sees it pending again.
   template <class Enqueue>
   Status sample_again(TicketRecord& record, Enqueue&& enqueue) {
-    {
-      const std::lock_guard lock(mutex_);
-      record.sampled = true;
-    }
+    const std::lock_guard lock(mutex_);
     TDL_TRY(enqueue());
-    return close(record);
+    record.sampled = true;
+    return end(record);
   }
   // The pass is gone: none of its submits is anybody's.
   void forget(const void* pass);
@@ -69,7 +71,9 @@ class Tickets {
 
  private:
   Status check_ticket(uint64_t ticket, const ResultRequest* request);
+  Status end(TicketRecord& record);
   Status copy_out(const TicketRecord& record, ResultRequest* request);
+  Status read(void* to, uint64_t from, uint64_t bytes);
   uint64_t result_bytes() const { return uint64_t{max_outputs_} * (sizeof(int32_t) + sizeof(uint32_t)); }
 
   Device* device_ = nullptr;
@@ -80,7 +84,9 @@ class Tickets {
   std::atomic<uint64_t> last_{0};
   TicketRecord records_[kTickets];
   std::unique_ptr<PinnedMemory> results_;  // [kTickets][row_status max_outputs, tokens max_outputs]
-  std::unique_ptr<Event> copied_;          // of copy_out, under the mutex
+  // Of read(), under the mutex, where the host does not see device memory: the engine's stream is the submitting thread's alone.
+  std::unique_ptr<Stream> reader_;
+  std::unique_ptr<Event> copied_;
 };
 
 }  // namespace tdl

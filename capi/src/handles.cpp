@@ -14,12 +14,6 @@ Result<Engine*> EngineShell::enter() {
   return engine_.get();
 }
 
-void EngineShell::take_ended(Passes* gone) noexcept {
-  const auto first = std::stable_partition(passes_.begin(), passes_.end(), [](const auto& entry) { return !entry->ended; });
-  gone->assign(std::make_move_iterator(first), std::make_move_iterator(passes_.end()));
-  passes_.erase(first, passes_.end());
-}
-
 void EngineShell::leave() noexcept {
   std::shared_ptr<Engine> engine;
   Passes gone;  // destroyed before the engine
@@ -28,7 +22,7 @@ void EngineShell::leave() noexcept {
     gone.swap(passes_);
     engine.swap(engine_);
   } else if (any_ended_) {
-    take_ended(&gone);
+    std::erase_if(passes_, [](const auto& entry) { return entry->ended; });
   }
   inside_ = any_ended_ = false;
   owner_ = {};
@@ -64,7 +58,6 @@ Result<PassEntry*> EngineShell::add(std::unique_ptr<Pass> pass) {
 }
 
 void EngineShell::end(PassEntry* entry) noexcept {
-  std::unique_ptr<PassEntry> gone;
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(passes_.begin(), passes_.end(), [entry](const auto& other) { return other.get() == entry; });
   if (found == passes_.end()) return;  // it went with the engine
@@ -72,8 +65,7 @@ void EngineShell::end(PassEntry* entry) noexcept {
     entry->ended = any_ended_ = true;
     return;
   }
-  gone = std::move(*found);
-  passes_.erase(found);
+  passes_.erase(found);  // with the mutex: nobody goes inside, or destroys the engine, while the pass lets go of it
 }
 
 void EngineShell::cancel() noexcept {
@@ -81,9 +73,9 @@ void EngineShell::cancel() noexcept {
   if (engine_ && !closing_) engine_->cancel();
 }
 
-Result<Call> Call::enter(const std::shared_ptr<EngineShell>& shell) {
+Result<Call> Call::enter(std::shared_ptr<EngineShell> shell) {
   TDL_ASSIGN(Engine* const engine, shell->enter());
-  return Call(shell, engine);
+  return Call(std::move(shell), engine);
 }
 
 }  // namespace tdl::abi

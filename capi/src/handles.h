@@ -42,7 +42,6 @@ class EngineShell {
 
  private:
   using Passes = std::vector<std::unique_ptr<PassEntry>>;
-  void take_ended(Passes* gone) noexcept;
 
   std::mutex mutex_;
   std::shared_ptr<Engine> engine_;
@@ -54,7 +53,7 @@ class EngineShell {
 // One call of one thread inside an engine.
 class Call {
  public:
-  static Result<Call> enter(const std::shared_ptr<EngineShell>& shell);
+  static Result<Call> enter(std::shared_ptr<EngineShell> shell);
   Call(Call&& other) noexcept : shell_(std::move(other.shell_)), engine_(other.engine_) {}
   Call& operator=(Call&&) = delete;
   ~Call() {

@@ -34,7 +34,7 @@ Status check_sampling_fields(const tdl_metadata& m, uint32_t outputs) {
   if (m.penalty_start || m.penalty_token || m.penalty_count) return fail(Code::unsupported, "penalty_start, penalty_token, penalty_count are not there yet");
   if (m.mask || m.mask_row || m.num_masks) return fail(Code::unsupported, "mask, mask_row, num_masks are not there yet");
   if (m.num_logprobs) return fail(Code::unsupported, "num_logprobs %u: log-probabilities are not there yet", m.num_logprobs);
-  if (!m.sampling) return {};
+  if (!m.sampling || outputs == 0) return {};
   const auto* bytes = reinterpret_cast<const unsigned char*>(m.sampling);
   const uint32_t stride = m.sampling->struct_size;
   for (uint32_t o = 0; o < outputs; ++o) {

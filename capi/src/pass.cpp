@@ -16,8 +16,9 @@ static_assert(TDL_ADAPTER_BASE == kAdapterBase && TDL_ADAPTER_ACTIVE == kAdapter
 template <class Body>
 Status inside(tdl_pass* pass, Body&& body) {
   TDL_TRY(check_handle(pass, "tdl_pass"));
+  const PassEntry* const entry = pass->entry;  // once inside, the entry stays; the handle may be ended by another thread
   TDL_ASSIGN(Call call, Call::enter(pass->shell));
-  return body(*pass->entry->pass);
+  return body(*entry->pass);
 }
 
 // Runs `body` with the request that `result` amounts to and writes the outcome back; result may be null.

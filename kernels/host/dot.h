@@ -37,7 +37,7 @@ void accumulate(float* lane /* [16] */, const T* a /* [n] */, const float* b /* 
 // The sum of the lanes: j and j + 8, then 4, 2 and 1 apart.
 float fold_lanes(const float* lane /* [16] */) noexcept;
 
-template <class T>
+template <class T>  // `a` comes from memory, `b` from a cache
 float dot(const T* a /* [n] */, const float* b /* [n] */, uint32_t n) noexcept;
 
 // out[i] = a[i] in f32.

@@ -39,11 +39,13 @@ constexpr const char* kRefused[] = {"quantization_config", "compression_config",
 
 Status read_architecture(const Fields& fields, ModelConfig* config) {
   const JsonValue names = fields.find("architectures");
-  if (!names.is(JsonKind::array) || !names[0].is(JsonKind::string)) return fields.wrong("architectures", "must be a list of strings");
+  if (!names.is(JsonKind::array) || !names[0].is(JsonKind::string))
+    return fields.wrong("architectures", "must be a list of strings");
   config->architecture = names[0].text();
   config->arch = find_arch(config->architecture);
   if (!config->arch)
-    return fields.wrong("architectures", ("is " + quoted(config->architecture) + ", which is not supported").c_str(), Code::unsupported);
+    return fields.wrong("architectures", ("is " + quoted(config->architecture) + ", which is not supported").c_str(),
+                        Code::unsupported);
   std::string model_type = config->arch->model_type;
   TDL_TRY(fields.optional("model_type", &model_type));
   if (model_type != config->arch->model_type)
@@ -71,7 +73,8 @@ Status refuse_features(const Fields& fields) {
 
 Status check_size(const Fields& fields, const char* key, uint32_t value, uint32_t most) {
   if (value == 0) return fields.wrong(key, "must be above 0");
-  if (value > most) return fields.wrong(key, ("is above " + std::to_string(most) + ", the most that is supported").c_str(), Code::unsupported);
+  if (value > most)
+    return fields.wrong(key, ("is above " + std::to_string(most) + ", the most that is supported").c_str(), Code::unsupported);
   return {};
 }
 
@@ -149,7 +152,8 @@ Status read_windows(const Fields& fields, ModelConfig* config) {
     if (!types[layer].is(JsonKind::string)) return fields.wrong("layer_types", "must be a list of strings");
     if (types[layer].text() == "full_attention") continue;
     if (types[layer].text() != "sliding_attention")
-      return fields.wrong("layer_types", ("has " + quoted(types[layer].text()) + ", which is not supported").c_str(), Code::unsupported);
+      return fields.wrong("layer_types", ("has " + quoted(types[layer].text()) + ", which is not supported").c_str(),
+                          Code::unsupported);
     if (window == 0) return fields.wrong("layer_types", "has 'sliding_attention', but no sliding window is in use");
     config->window[layer] = window;
   }
@@ -162,7 +166,8 @@ Status read_eos(const Fields& fields, uint32_t vocab_size, std::vector<uint32_t>
   const bool list = ids.is(JsonKind::array);
   for (uint32_t i = 0; i < (list ? ids.size() : 1); ++i) {
     const JsonValue id = list ? ids[i] : ids;
-    if (!id.is(JsonKind::natural) || id.natural() >= vocab_size) return fields.wrong(key, "must be one or more tokens of the vocabulary");
+    if (!id.is(JsonKind::natural) || id.natural() >= vocab_size)
+      return fields.wrong(key, "must be one or more tokens of the vocabulary");
     const auto token = static_cast<uint32_t>(id.natural());
     if (std::find(out->begin(), out->end(), token) != out->end()) continue;
     if (out->size() == kMostEos) return fields.wrong(key, "has more than 8 tokens, which is not supported", Code::unsupported);

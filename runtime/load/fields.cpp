@@ -6,7 +6,9 @@ namespace tdl {
 
 Fields::Fields(std::string_view file, JsonValue object, std::string_view path) : file_(file), path_(path), object_(object) {}
 
-std::string Fields::name(const char* key) const { return quoted(file_) + ": field " + quoted(path_.empty() ? key : path_ + '.' + key); }
+std::string Fields::name(const char* key) const {
+  return quoted(file_) + ": field " + quoted(path_.empty() ? key : path_ + '.' + key);
+}
 
 Status Fields::wrong(const char* key, const char* what, Code code) const { return fail(code, "%s %s", name(key).c_str(), what); }
 
@@ -19,7 +21,8 @@ Status Fields::convert(const char* key, JsonValue value, uint32_t* out) const {
 
 Status Fields::convert(const char* key, JsonValue value, double* out) const {
   if (value.is(JsonKind::absent)) return wrong(key, "is missing");
-  if (!value.is(JsonKind::natural) && !value.is(JsonKind::negative) && !value.is(JsonKind::real)) return wrong(key, "must be a number");
+  if (!value.is(JsonKind::natural) && !value.is(JsonKind::negative) && !value.is(JsonKind::real))
+    return wrong(key, "must be a number");
   *out = value.number();
   return {};
 }

@@ -42,7 +42,8 @@ Status read_type(const Fields& rope, RopeType* out) {
 Status read_partial(const Fields& fields) {
   double share = 1;
   TDL_TRY(fields.optional("partial_rotary_factor", &share));
-  return share == 1 ? Status() : fields.wrong("partial_rotary_factor", "is not 1: partial rotation is not supported", Code::unsupported);
+  return share == 1 ? Status()
+                    : fields.wrong("partial_rotary_factor", "is not 1: partial rotation is not supported", Code::unsupported);
 }
 
 Status read_llama3(const Fields& rope, RopeParameters* out) {
@@ -100,7 +101,8 @@ Result<RopeParameters> read_rope(const Fields& config, uint32_t max_positions) {
   const Fields rope(config.file(), config.find(key), key);
 
   for (const char* layer_type : {"full_attention", "sliding_attention"})
-    if (!rope.find(layer_type).is(JsonKind::absent)) return rope.wrong(layer_type, "differs by layer, which is not supported", Code::unsupported);
+    if (!rope.find(layer_type).is(JsonKind::absent))
+      return rope.wrong(layer_type, "differs by layer, which is not supported", Code::unsupported);
   RopeParameters out;
   TDL_TRY(read_type(rope, &out.type));
   TDL_TRY(read_partial(rope.has("partial_rotary_factor") ? rope : config));
@@ -138,7 +140,8 @@ std::vector<float> rope_frequencies(const RopeParameters& rope, uint32_t head_di
   }
   for (uint32_t i = 0; i < frequencies.size(); ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(head_dim);
-    const float power = static_cast<float>(std::pow(static_cast<double>(static_cast<float>(rope.theta)), static_cast<double>(exponent)));
+    const float power =
+        static_cast<float>(std::pow(static_cast<double>(static_cast<float>(rope.theta)), static_cast<double>(exponent)));
     double frequency = 1.0f / power;
     if (rope.type == RopeType::linear) frequency /= rope.factor;
     if (rope.type == RopeType::llama3) frequency = llama3_frequency(rope, frequency);

@@ -27,8 +27,8 @@ struct RopeParameters {
 // original_max_position_embeddings that is not given.
 Result<RopeParameters> read_rope(const Fields& config, uint32_t max_positions);
 
-// [head_dim / 2] frequencies, radians per position, as transformers 5.17 computes them: theta ^ (2i / head_dim) and its reciprocal are
-// rounded to f32 as there, what follows is done in double.  head_dim is even and not 0.
+// [head_dim / 2] frequencies, radians per position, as transformers 5.17 computes them: theta ^ (2i / head_dim) and its reciprocal
+// are rounded to f32 as there, what follows is done in double.  head_dim is even and not 0.
 std::vector<float> rope_frequencies(const RopeParameters& rope, uint32_t head_dim);
 
 }  // namespace tdl

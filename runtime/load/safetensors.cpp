@@ -29,7 +29,8 @@ Result<std::vector<std::string>> shard_names(const std::string& index, JsonValue
   std::vector<std::string_view> names;
   for (uint32_t i = 0; i < weight_map.size(); ++i) {
     if (!weight_map[i].is(JsonKind::string))
-      return fail(Code::format, "%s: tensor %s: the shard is not a string", quoted(index).c_str(), quoted(weight_map.key(i)).c_str());
+      return fail(Code::format, "%s: tensor %s: the shard is not a string", quoted(index).c_str(),
+                  quoted(weight_map.key(i)).c_str());
     names.push_back(weight_map[i].text());
   }
   std::sort(names.begin(), names.end());
@@ -104,7 +105,8 @@ Result<const TensorInfo*> Checkpoint::take(std::string_view name, const std::vec
   if (!found->supported)
     return fail(Code::unsupported, "tensor %s: dtype %s is not supported", quoted(name).c_str(), found->stored_dtype.c_str());
   if (found->shape != shape)
-    return fail(Code::format, "tensor %s has shape %s, not %s", quoted(name).c_str(), print(found->shape).c_str(), print(shape).c_str());
+    return fail(Code::format, "tensor %s has shape %s, not %s", quoted(name).c_str(), print(found->shape).c_str(),
+                print(shape).c_str());
   TensorInfo& tensor = tensors_[static_cast<size_t>(found - tensors_.data())];
   if (tensor.taken) return fail(Code::format, "tensor %s is used twice", quoted(name).c_str());
   tensor.taken = true;
@@ -121,8 +123,8 @@ Status Checkpoint::check_all_taken(bool (*ignored)(std::string_view name)) const
 
 Status Checkpoint::read(const TensorInfo& tensor, uint64_t offset, void* destination, uint64_t bytes) const {
   if (tensor.file >= files_.size() || offset > tensor.bytes || bytes > tensor.bytes - offset)
-    return fail(Code::range, "tensor %s: read of %llu bytes at %llu, past its end at %llu", quoted(tensor.name).c_str(), print(bytes),
-                print(offset), print(tensor.bytes));
+    return fail(Code::range, "tensor %s: read of %llu bytes at %llu, past its end at %llu", quoted(tensor.name).c_str(),
+                print(bytes), print(offset), print(tensor.bytes));
   return files_[tensor.file].read(tensor.offset + offset, destination, bytes);
 }
 

@@ -30,8 +30,8 @@ class SourceFile {
 // without NUL, and not empty (invalid_argument).  A call that fails changes nothing.
 class Source {
  public:
-  // The directory must exist now (not_found, io); it is read when files are opened.  Links in it are followed: the Hugging Face cache
-  // is made of them.
+  // The directory must exist now (not_found, io); it is read when files are opened.  Links in it are followed: the Hugging Face
+  // cache is made of them.
   Status add_directory(std::string_view path);
   // Single files.  `name` is a plain name: no '/' or '\', not "." or ".." (invalid_argument); twice the same is a conflict.
   // `data` is not copied and must outlive every use of the source.
@@ -39,8 +39,8 @@ class Source {
   // `bytes` bytes at `offset` of the file at `path`, which must hold them now (io).
   Status add_range(std::string_view name, std::string_view path, uint64_t offset, uint64_t bytes);
 
-  // not_found when no entry has the name; invalid_argument when it is not a plain one; io as the file system says, also when a range
-  // no longer lies in its file.
+  // not_found when no entry has the name; invalid_argument when it is not a plain one; io as the file system says, also when a
+  // range no longer lies in its file.
   Result<SourceFile> open(std::string_view name) const;
   // A whole small file; format when it is larger than `most` bytes.
   Result<std::string> read_text(std::string_view name, uint64_t most) const;

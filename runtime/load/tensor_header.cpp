@@ -41,7 +41,8 @@ struct Span {
 // One file's header, member by member.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view file_name, uint32_t index, uint64_t data_start, uint64_t data_bytes, std::vector<TensorInfo>* tensors)
+  HeaderReader(std::string_view file_name, uint32_t index, uint64_t data_start, uint64_t data_bytes,
+               std::vector<TensorInfo>* tensors)
       : file_(quoted(file_name)), index_(index), data_start_(data_start), data_bytes_(data_bytes), tensors_(*tensors) {}
 
   Status read(JsonValue header) {
@@ -96,7 +97,8 @@ class HeaderReader {
     tensor.bytes = bits / 8;
 
     const JsonValue offsets = entry.find("data_offsets");
-    if (!offsets.is(JsonKind::array) || offsets.size() != 2 || !offsets[0].is(JsonKind::natural) || !offsets[1].is(JsonKind::natural))
+    if (!offsets.is(JsonKind::array) || offsets.size() != 2 || !offsets[0].is(JsonKind::natural) ||
+        !offsets[1].is(JsonKind::natural))
       return wrong(name, "data_offsets is not two non-negative integers");
     const Span span = {offsets[0].natural(), offsets[1].natural(), tensors_.size()};
     if (span.begin > span.end || span.end > data_bytes_)
@@ -112,16 +114,19 @@ class HeaderReader {
   }
 
   Status check_coverage() {
-    std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+    std::sort(spans_.begin(), spans_.end(),
+              [](const Span& a, const Span& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
     uint64_t covered = 0;
     for (const Span& span : spans_) {
       if (span.begin != covered)
-        return fail(Code::format, "%s: tensor %s: its data begins at %llu, %s %llu", file_.c_str(), quoted(tensors_[span.tensor].name).c_str(),
-                    print(span.begin), span.begin < covered ? "inside another's, which ends at" : "after a gap from", print(covered));
+        return fail(Code::format, "%s: tensor %s: its data begins at %llu, %s %llu", file_.c_str(),
+                    quoted(tensors_[span.tensor].name).c_str(), print(span.begin),
+                    span.begin < covered ? "inside another's, which ends at" : "after a gap from", print(covered));
       covered = span.end;
     }
     if (covered != data_bytes_)
-      return fail(Code::format, "%s: %llu bytes of data after those of the last tensor", file_.c_str(), print(data_bytes_ - covered));
+      return fail(Code::format, "%s: %llu bytes of data after those of the last tensor", file_.c_str(),
+                  print(data_bytes_ - covered));
     return {};
   }
 
@@ -145,7 +150,8 @@ Status read_tensor_header(const SourceFile& file, std::string_view file_name, ui
                 quoted(file_name).c_str(), print(bytes), print(file.bytes()), print(kMostHeaderBytes));
   std::string text(bytes, '\0');
   TDL_TRY(file.read(sizeof length, text.data(), bytes));
-  if (text.empty() || text[0] != '{') return fail(Code::format, "%s: the header does not begin with '{'", quoted(file_name).c_str());
+  if (text.empty() || text[0] != '{')
+    return fail(Code::format, "%s: the header does not begin with '{'", quoted(file_name).c_str());
   TDL_ASSIGN(const JsonDocument header, JsonDocument::parse(text, file_name));
   std::string().swap(text);  // it can be large, and what follows can be too
   const uint64_t data_start = sizeof length + bytes;

@@ -10,11 +10,12 @@
 
 namespace tdl {
 
-// Appends the tensors of `file`, which messages call `file_name`, to `tensors`, with TensorInfo::file = `index`; their order is that of
+// Appends the tensors of `file`, which messages call `file_name`, to `tensors`, with TensorInfo::file = `index`, in the order of
 // their names.  io when the file cannot be read; format, naming the tensor, unless all of this holds:
-//   - the header lies in the file, is at most kMostHeaderBytes long and is one JSON object without duplicate keys, beginning with '{'
-//   - every tensor has a dtype that safetensors knows, a shape of non-negative integers and two data_offsets; __metadata__, if there,
-//     holds strings only
+//   - the header lies in the file, is at most kMostHeaderBytes long and is one JSON object, without duplicate keys, that begins
+//     with '{' at its first byte
+//   - every tensor has a dtype that safetensors knows, a shape of non-negative integers and two data_offsets; __metadata__, if it
+//     is there, holds strings only
 //   - shape x element size does not overflow and is what data_offsets span
 //   - the spans cover the data section exactly: no overlap, no gap, nothing after the last
 Status read_tensor_header(const SourceFile& file, std::string_view file_name, uint32_t index, std::vector<TensorInfo>* tensors);

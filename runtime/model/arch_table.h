@@ -1,4 +1,4 @@
-// Model families as rows of data: what a checkpoint of each is called and which optional parts it has.  One forward pass reads them.
+// Model families as rows of data: what a checkpoint of each is called, which optional parts it has.  One forward pass reads them.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -23,8 +23,8 @@ struct ArchRow {
   const char* model_type;
   TensorNames names;
   Presence qkv_bias, o_bias, mlp_bias, qk_norm;
-  // always: "sliding_window" holds for every layer unless it is null.  by_config: it holds when "use_sliding_window" is true, for the
-  // layers that "layer_types" names, else for those from "max_window_layers" on.
+  // always: "sliding_window" holds for every layer unless it is null.  by_config: it holds when "use_sliding_window" is true, for
+  // the layers that "layer_types" names, else for those from "max_window_layers" on.
   Presence sliding_window;
   const char* attention_bias_key;  // the keys that by_config means; null where unused
   const char* mlp_bias_key;
@@ -36,8 +36,8 @@ struct ArchRow {
 // Null when no family has the name.
 const ArchRow* find_arch(std::string_view architecture);
 
-// What a checkpoint may hold beside the tensors of its model, for Checkpoint::check_all_taken: rotary frequencies, which old checkpoints
-// carry in every layer and config.json decides; with `tied_head` also the output matrix, which some checkpoints store all the same.
+// What a checkpoint may hold beside the tensors of its model, for Checkpoint::check_all_taken: rotary frequencies, which old ones
+// carry in every layer although config.json decides; with `tied_head` also the output matrix, which some store all the same.
 // (transformers uses such a matrix where it differs from the embedding: compare them with Checkpoint::equal.)
 using IgnoredTensor = bool (*)(std::string_view name);
 IgnoredTensor ignored_tensors(bool tied_head);

@@ -55,6 +55,17 @@ uint64_t product(const std::vector<uint64_t>& shape) {
   return count;
 }
 
+// Whether the head is a matrix of its own.  A tied model's checkpoint may hold one all the same: it counts where it differs from the
+// embedding, as in transformers.
+Result<bool> has_own_head(const ModelConfig& config, const Checkpoint* checkpoint) {
+  if (!config.tied_head || !checkpoint) return !config.tied_head;
+  const TensorInfo* embed = checkpoint->find(std::string(config.arch->names.embed) + ".weight");
+  const TensorInfo* head = checkpoint->find(std::string(config.arch->names.head) + ".weight");
+  if (!embed || !head) return false;
+  TDL_ASSIGN(const bool same, checkpoint->equal(*embed, *head));
+  return !same;
+}
+
 }  // namespace
 
 Status WeightPlan::add_matrix(Checkpoint* checkpoint, const std::vector<std::string>& names, const std::vector<uint32_t>& outs, uint32_t in,
@@ -128,8 +139,10 @@ Result<WeightPlan> WeightPlan::make(const ModelConfig& config, Checkpoint* check
   TDL_TRY(plan.add_matrix(checkpoint, {names.embed}, {config.vocab_size}, config.hidden_size, &plan.relative_.embed));
   for (uint32_t layer = 0; layer < config.num_layers; ++layer) TDL_TRY(plan.add_layer(config, checkpoint, layer));
   TDL_TRY(plan.add_vector(checkpoint, {std::string(names.final_norm) + ".weight"}, {config.hidden_size}, &plan.relative_.final_norm));
-  if (config.tied_head) plan.relative_.head = plan.relative_.embed;
-  else TDL_TRY(plan.add_matrix(checkpoint, {names.head}, {config.vocab_size}, config.hidden_size, &plan.relative_.head));
+  TDL_ASSIGN(const bool own_head, has_own_head(config, checkpoint));
+  if (own_head) TDL_TRY(plan.add_matrix(checkpoint, {names.head}, {config.vocab_size}, config.hidden_size, &plan.relative_.head));
+  else plan.relative_.head = plan.relative_.embed;
+  if (checkpoint) TDL_TRY(checkpoint->check_all_taken(ignored_tensors(config.tied_head)));
   plan.inv_freq_ = config.inv_freq;
   plan.inv_freq_offset_ = plan.bytes_;
   plan.bytes_ += (plan.inv_freq_.size() * sizeof(float) + kAlign - 1) / kAlign * kAlign;

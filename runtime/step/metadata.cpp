@@ -41,6 +41,8 @@ void write_rows(const Upload& u, const PassLimits& pass, const PassShape& shape,
   auto* position = at<uint32_t>(staging, group.positions);
   auto* slot = at<int64_t>(staging, group.slot);
   auto* chunk = at<uint32_t>(staging, group.chunk_start);
+  auto* seq_slot = group.seq_slot == kAbsent ? nullptr : at<int32_t>(staging, group.seq_slot);
+  auto* expert = group.moe_row_adapter == kAbsent ? nullptr : at<int32_t>(staging, group.moe_row_adapter);
   uint32_t chunks = 0;
   for (uint32_t s = 0; s < shape.seqs; ++s) {
     const uint32_t begin = first_row(u, pass, s), end = first_row(u, pass, s + 1), length = u.seq_len[s];
@@ -53,6 +55,8 @@ void write_rows(const Upload& u, const PassLimits& pass, const PassShape& shape,
       } else {
         token[row] = position[row] = 0;
         from[row] = -1;
+        if (seq_slot) seq_slot[row] = -1;
+        if (expert) expert[row] = -1;
       }
     }
   }

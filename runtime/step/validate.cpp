@@ -38,6 +38,9 @@ Status check_rows_of_sequences(const Upload& u, const PassLimits& pass) {
   return {};
 }
 
+// A row's refusal names its sequence too.
+Status in_sequence(Status status, uint32_t s) { return status.ok() ? status : status.at_seq(s); }
+
 Status check_token(const Upload& u, const StepLimits& limits, const PreviousOutputs& previous, uint32_t row, bool* from_device) {
   const int32_t from = u.token_from ? u.token_from[row] : -1;
   if (from < -1) return fail(Code::range, "token_from %d in row %u", from, row).at_row(row);
@@ -124,17 +127,23 @@ Status check_slot(const Upload& u, const StepLimits& limits, const uint32_t* ref
   return {};
 }
 
-// How many of its own writes a sequence has in block `i` of its table, at offsets below `readable`.
-uint32_t own_writes(const Upload& u, const PassLimits& pass, const StepLimits& limits, uint32_t s, uint32_t i, uint32_t readable) {
+// How many of the `total` writes at offsets below `readable` of the block at place `i` of its table a sequence makes itself, for that
+// place.  A slot that the caller gave is written for the place of the row's own KV index, else for the first place that has its block.
+uint32_t own_writes(const Upload& u, const PassLimits& pass, const StepLimits& limits, uint32_t s, uint32_t i, uint32_t readable, uint32_t total) {
   const uint32_t begin = first_row(u, pass, s), end = first_row(u, pass, s + 1), first = i * limits.block_size;
-  if (!u.slot) {
-    const uint32_t written_from = u.seq_len[s] - (end - begin);
-    return first + readable - std::min(std::max(written_from, first), first + readable);
-  }
-  const int64_t block = u.block_table[uint64_t{s} * u.max_blocks_per_seq + i];
+  const uint32_t written_from = u.seq_len[s] - (end - begin);
+  const uint32_t from = std::max(written_from, first), to = std::max(from, first + readable);
+  if (!u.slot) return to - from;
+  const int32_t* table = u.block_table + uint64_t{s} * u.max_blocks_per_seq;
   uint32_t count = 0;
-  for (uint32_t row = begin; row < end; ++row)
-    count += u.slot[row] >= block * limits.block_size && u.slot[row] < block * limits.block_size + readable;
+  for (uint32_t index = from; index < to; ++index) count += u.slot[begin + index - written_from] == slot_of(table[i], index, limits.block_size);
+  if (count == total || std::find(table, table + i, table[i]) != table + i) return count;  // all are nearly always where their index says
+  const int64_t start = slot_of(table[i], 0, limits.block_size);
+  for (uint32_t row = begin; row < end; ++row) {
+    const uint32_t index = written_from + row - begin;
+    const bool elsewhere = u.slot[row] != slot_of(table[index / limits.block_size], index, limits.block_size);
+    count += elsewhere && u.slot[row] >= start && u.slot[row] < start + readable;
+  }
   return count;
 }
 
@@ -149,7 +158,8 @@ Status check_foreign_writes(const Upload& u, const PassLimits& pass, const StepL
       const auto block = static_cast<uint32_t>(table[i]);
       if (!scratch.block_is_set(block)) continue;
       const uint32_t readable = std::min(limits.block_size, length - i * limits.block_size);
-      if (scratch.count_slots(uint64_t{block} * limits.block_size, readable) != own_writes(u, pass, limits, s, i, readable))
+      const uint32_t total = scratch.count_slots(uint64_t{block} * limits.block_size, readable);
+      if (total != own_writes(u, pass, limits, s, i, readable, total))
         return fail(Code::conflict, "sequence %u reads block %u, where this pass writes for another sequence or place", s, block).at_seq(s);
     }
   }
@@ -161,7 +171,7 @@ Status check_outputs(const Upload& u) {
   for (uint32_t o = 0; o < u.num_outputs; ++o) {
     const int32_t row = u.output_row[o];
     if (row < 0 || static_cast<uint32_t>(row) >= u.num_rows)
-      return fail(Code::range, "output_row %d at index %u, the pass has %u rows", row, o, u.num_rows).at_row(row);
+      return fail(Code::range, "output_row %d at index %u, the pass has %u rows", row, o, u.num_rows).at_row(std::max(row, -1));
     if (o > 0 && row <= u.output_row[o - 1])
       return fail(Code::invalid_argument, "output_row is not ascending at index %u", o).at_row(row);
   }
@@ -224,12 +234,12 @@ Result<PassShape> validate(const Upload& u, const PassLimits& pass, const StepLi
     TDL_TRY(check_sequence(u, limits, references, s, end - begin));
     const uint32_t length = u.seq_len[s];
     for (uint32_t row = begin; row < end; ++row) {
-      TDL_TRY(check_adapters(u, limits, row));
+      TDL_TRY(in_sequence(check_adapters(u, limits, row), s));
       if (length == 0) continue;  // tokens and positions of a sequence that sits out are not looked at
-      TDL_TRY(check_token(u, limits, previous, row, &shape.token_from));
-      TDL_TRY(check_position(u, limits, pass, row));
+      TDL_TRY(in_sequence(check_token(u, limits, previous, row, &shape.token_from), s));
+      TDL_TRY(in_sequence(check_position(u, limits, pass, row), s));
       const uint64_t chunks = uint64_t{shape.chunks} + kv_index(length, end - begin, row - begin) / kAttentionChunk + 1;
-      if (chunks > INT32_MAX) return fail(Code::limit, "more than 2^31 attention chunks in a pass, at row %u", row).at_row(row);
+      if (chunks > INT32_MAX) return fail(Code::limit, "more than 2^31 attention chunks in a pass, at row %u", row).at_row(row).at_seq(s);
       shape.chunks = static_cast<uint32_t>(chunks);
     }
     shape.stride = std::max(shape.stride, blocks_for(length, limits.block_size));

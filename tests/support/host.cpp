@@ -10,7 +10,7 @@ namespace {
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
-  REQUIRE_MESSAGE(value != nullptr, name, " is not set; run the tests through meson");
+  REQUIRE_MESSAGE(value != nullptr, std::string(name), " is not set; run the tests through meson");
   return value;
 }
 

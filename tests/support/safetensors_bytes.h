@@ -22,8 +22,8 @@ inline std::string safetensors_file(const std::vector<std::pair<std::string, std
   const size_t element = std::string_view(dtype) == "F32" ? 4 : std::string_view(dtype) == "U8" ? 1 : 2;
   for (const auto& [name, bytes] : tensors) {
     if (header.size() > 1) header += ",";
-    header += "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(bytes.size() / element) + "],\"data_offsets\":[" +
-              std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
+    header += "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(bytes.size() / element) +
+              "],\"data_offsets\":[" + std::to_string(data.size()) + "," + std::to_string(data.size() + bytes.size()) + "]}";
     data += bytes;
   }
   return safetensors_bytes(header + "}", data);

@@ -45,7 +45,7 @@ typedef struct tdl_engine_config {
   int32_t  kv_mode;             /* TDL_KV_CALLER or TDL_KV_POOL */
   uint32_t max_adapters;        /* resident LoRA slots; 0 = no LoRA memory at all */
   uint32_t max_lora_rank;       /*                                                                 default 64 */
-  uint32_t num_threads;         /* host device: compute threads; 0 = one per core */
+  uint32_t num_threads;         /* host device: compute threads, at most 1024; 0 = one per core */
   const uint32_t* decode_buckets; uint32_t num_decode_buckets; /* padded sequence counts, ascending, at most 64, the last max_seqs;
                                    default 1,2,4,8,16,24,32,48,64,80,96,112,128,160,... up to max_seqs */
   int32_t  graph_mode;

@@ -115,7 +115,8 @@ TDL_API void tdl_metadata_view_init(tdl_metadata_view* view, size_t struct_size)
 /* Fixes a kind of work and its limits, within the engine's (TDL_E_LIMIT).  Captures the graphs it can need where they are made on demand. */
 TDL_API tdl_status tdl_pass_begin(tdl_engine* engine, const tdl_pass_desc* desc, tdl_pass** pass, tdl_error* error);
 /* Checks a pass's metadata and enqueues its copy to the device.  Replaces an upload, of any pass of the engine, that was not submitted.
- * error.row and error.seq say where.  TDL_E_BUSY while two submits are unfinished: wait for the older one first. */
+ * error.row and error.seq say where.  TDL_E_BUSY while two submits are unfinished (wait for the older one first), and for a third upload
+ * behind one unfinished submit (there are two stagings). */
 TDL_API tdl_status tdl_upload_metadata(tdl_pass* pass, const tdl_metadata* metadata, tdl_error* error);
 /* The next upload's own arrays, to fill in place and hand back to tdl_upload_metadata: no copy, no foreign memory.  Sets every array that
  * the engine has room for, num_rows, num_seqs and num_outputs to what they hold, and max_blocks_per_seq to the table's stride; cast the

@@ -69,7 +69,8 @@ void check(Rig& rig, Attention& attention) {
 TEST_CASE("decode attention over every head shape, at lengths around blocks and chunks") {
   Rig rig;
   for (const uint32_t head_dim : {64u, 80u, 96u, 128u, 256u}) {
-    for (const auto& [heads, kv_heads] : {std::pair{2u, 2u}, {4u, 2u}, {8u, 1u}, {12u, 1u}}) {
+    for (const auto& pair : {std::pair{2u, 2u}, {4u, 2u}, {8u, 1u}, {12u, 1u}}) {
+      const uint32_t heads = pair.first, kv_heads = pair.second;
       CAPTURE(head_dim);
       CAPTURE(heads);
       Attention attention({{1, 1}, {0, 1}, {15, 1}, {16, 1}, {17, 1}, {255, 1}, {256, 1}, {257, 1}, {300, 1}},

@@ -43,7 +43,8 @@ struct RopeKv {
 TEST_CASE("rope_kv norms and rotates q and k in place, and puts k and v at each row's slot and nowhere else") {
   Rig rig;
   for (const uint32_t head_dim : {64u, 80u, 96u, 128u, 256u}) {
-    for (const auto& [heads, kv_heads] : {std::pair{1u, 1u}, {4u, 2u}, {8u, 1u}}) {
+    for (const auto& pair : {std::pair{1u, 1u}, {4u, 2u}, {8u, 1u}}) {
+      const uint32_t heads = pair.first, kv_heads = pair.second;
       for (const bool norms : {false, true}) {
         CAPTURE(head_dim);
         CAPTURE(heads);

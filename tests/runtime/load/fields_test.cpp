@@ -36,8 +36,9 @@ TEST_SUITE("fields") {
   }
 
   TEST_CASE("an integer has no fraction, no exponent, no sign and 32 bits") {
-    for (const char* text : {R"({"i": 1.0})", R"({"i": 1e3})", R"({"i": -1})", R"({"i": -0})", R"({"i": 4294967296})", R"({"i": 18446744073709551616})",
-                             R"({"i": "1"})", R"({"i": true})", R"({"i": null})", R"({"i": [1]})"}) {
+    for (const char* text :
+         {R"({"i": 1.0})", R"({"i": 1e3})", R"({"i": -1})", R"({"i": -0})", R"({"i": 4294967296})",
+          R"({"i": 18446744073709551616})", R"({"i": "1"})", R"({"i": true})", R"({"i": null})", R"({"i": [1]})"}) {
       CAPTURE(std::string(text));
       const Parsed p(text);
       uint32_t i = 42;

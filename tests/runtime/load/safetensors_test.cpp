@@ -136,19 +136,24 @@ TEST_SUITE("safetensors") {
   }
 
   TEST_CASE("refuses shard names that are not plain") {
-    for (const char* name : {"../one.safetensors", "/one.safetensors", "sub/one.safetensors", "..", ".", "", "one\\\\two", "one\\u0000"})
+    for (const char* name :
+         {"../one.safetensors", "/one.safetensors", "sub/one.safetensors", "..", ".", "", "one\\\\two", "one\\u0000"})
       refused(two_shards(std::string(R"({"a":")") + name + "\"}").status(), Code::format, "not a plain file name");
   }
 
   TEST_CASE("a missing shard is not found, and named") {
-    refused(two_shards(R"({"a":"one.safetensors","c":"one.safetensors","b":"three.safetensors"})").status(), Code::not_found, "'three.safetensors'");
+    refused(two_shards(R"({"a":"one.safetensors","c":"one.safetensors","b":"three.safetensors"})").status(), Code::not_found,
+            "'three.safetensors'");
   }
 
   TEST_CASE("refuses an index and shards that disagree") {
-    refused(two_shards(R"({"a":"one.safetensors","b":"two.safetensors"})").status(), Code::format, "'c' is in shard 'one.safetensors'");
+    refused(two_shards(R"({"a":"one.safetensors","b":"two.safetensors"})").status(), Code::format,
+            "'c' is in shard 'one.safetensors'");
     refused(two_shards(R"({"a":"two.safetensors","c":"one.safetensors","b":"two.safetensors"})").status(), Code::format, "'a'");
     for (const char* extra : {"0", "aa", "zz"})
-      refused(two_shards(std::string(R"({"c":"one.safetensors","a":"one.safetensors","b":"two.safetensors",")") + extra + R"(":"two.safetensors"})").status(),
+      refused(two_shards(std::string(R"({"c":"one.safetensors","a":"one.safetensors","b":"two.safetensors",")") + extra +
+                         R"(":"two.safetensors"})")
+                  .status(),
               Code::format, ("tensor '" + std::string(extra) + "' is not in its shard 'two.safetensors'").c_str());
   }
 
@@ -174,7 +179,8 @@ TEST_SUITE("safetensors") {
   TEST_CASE("take checks name, shape, type and that it happens once") {
     Files files;
     files.add("model.safetensors", safetensors_bytes(R"({"w":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},
-        "ids":{"dtype":"I64","shape":[1],"data_offsets":[12,20]},"scalar":{"dtype":"F32","shape":[],"data_offsets":[20,24]}})", std::string(24, 'd')));
+        "ids":{"dtype":"I64","shape":[1],"data_offsets":[12,20]},"scalar":{"dtype":"F32","shape":[],"data_offsets":[20,24]}})",
+                                                     std::string(24, 'd')));
     Result<Checkpoint> opened = Checkpoint::open(files.source, "model");
     REQUIRE(opened.ok());
     Checkpoint& checkpoint = opened.value();
@@ -213,13 +219,14 @@ TEST_SUITE("safetensors") {
     const uint64_t end = large.size();
     Files files;
     const auto entry = [](const char* name, const char* dtype, uint64_t elements, uint64_t begin, uint64_t bytes) {
-      return std::string("\"") + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" + std::to_string(elements) + R"(],"data_offsets":[)" +
-             std::to_string(begin) + "," + std::to_string(begin + bytes) + "]}";
+      return std::string("\"") + name + R"(":{"dtype":")" + dtype + R"(","shape":[)" + std::to_string(elements) +
+             R"(],"data_offsets":[)" + std::to_string(begin) + "," + std::to_string(begin + bytes) + "]}";
     };
-    files.add("model.safetensors",
-              safetensors_bytes("{" + entry("a", "BF16", end / 2, 0, end) + "," + entry("b", "BF16", end / 2, end, end) + "," +
-                                    entry("c", "BF16", end / 2, 2 * end, end) + "," + entry("d", "F16", end / 2, 3 * end, end) + "}",
-                                large + large + other + large));
+    files.add(
+        "model.safetensors",
+        safetensors_bytes(std::string("{") + entry("a", "BF16", end / 2, 0, end) + "," + entry("b", "BF16", end / 2, end, end) + "," +
+                              entry("c", "BF16", end / 2, 2 * end, end) + "," + entry("d", "F16", end / 2, 3 * end, end) + "}",
+                          large + large + other + large));
     const Result<Checkpoint> opened = Checkpoint::open(files.source, "model");
     REQUIRE(opened.ok());
     const Checkpoint& checkpoint = opened.value();
@@ -265,7 +272,8 @@ TEST_SUITE("safetensors") {
     constexpr int kTensors = 200000;
     std::string header = "{";
     for (int i = 0; i < kTensors; ++i)
-      header += (i ? ",\"layers." : "\"layers.") + std::to_string(i * 7919LL % kTensors) + R"(.w":{"dtype":"F32","shape":[0,4],"data_offsets":[0,0]})";
+      header += (i ? ",\"layers." : "\"layers.") + std::to_string(i * 7919LL % kTensors) +
+                R"(.w":{"dtype":"F32","shape":[0,4],"data_offsets":[0,0]})";
     Files files;
     files.add("model.safetensors", safetensors_bytes(header + "}", ""));
     const auto start = std::chrono::steady_clock::now();

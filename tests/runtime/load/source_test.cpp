@@ -16,7 +16,7 @@ namespace {
 
 std::string content(const Source& source, std::string_view name) {
   const Result<std::string> text = source.read_text(name, 1000);
-  return text.ok() ? text.value() : "!" + std::string(text.status().message());
+  return text.ok() ? text.value() : std::string("failed: ") + text.status().message();
 }
 
 Code open_code(const Source& source, std::string_view name) { return source.open(name).status().code(); }
@@ -84,7 +84,8 @@ TEST_SUITE("source") {
     Source source;
     REQUIRE(source.add_directory(folder.path()).ok());
     using std::string_view_literals::operator""sv;
-    for (const std::string_view name : {""sv, "."sv, ".."sv, "../x"sv, "a/b"sv, "/x"sv, "x/"sv, "a\\b"sv, "x\0"sv, "\0"sv, "x\xFF"sv}) {
+    for (const std::string_view name :
+         {""sv, "."sv, ".."sv, "../x"sv, "a/b"sv, "/x"sv, "x/"sv, "a\\b"sv, "x\0"sv, "\0"sv, "x\xFF"sv}) {
       CAPTURE(std::string(name));
       CHECK(source.add_memory(name, "x", 1).code() == Code::invalid_argument);
       CHECK(source.add_range(name, folder.file("x"), 0, 1).code() == Code::invalid_argument);

@@ -30,7 +30,9 @@ Read read_bytes(const std::string& bytes) {
   return read;
 }
 
-Read read_header(const std::string& header, uint64_t data_bytes) { return read_bytes(safetensors_bytes(header, std::string(data_bytes, 'd'))); }
+Read read_header(const std::string& header, uint64_t data_bytes) {
+  return read_bytes(safetensors_bytes(header, std::string(data_bytes, 'd')));
+}
 
 // One tensor `t` of the given dtype and shape, and the offsets of its data.
 std::string tensor(const std::string& dtype, const std::string& shape, const std::string& offsets) {
@@ -85,7 +87,10 @@ TEST_SUITE("tensor_header") {
         "a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}, "e":{"dtype":"BF16","shape":[3,0],"data_offsets":[8,8]},
         "s":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}, "b":{"dtype":"F4","shape":[0,3],"data_offsets":[0,0]}})", 8);
     CHECK(read.status.ok());
-    refused(read_header(R"({"z":{"dtype":"F32","shape":[0],"data_offsets":[2,2]}, "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "'z'");
+    refused(
+        read_header(
+            R"({"z":{"dtype":"F32","shape":[0],"data_offsets":[2,2]}, "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
+        "'z'");
     CHECK(read_header("{}", 0).status.ok());
   }
 
@@ -109,8 +114,10 @@ TEST_SUITE("tensor_header") {
     refused(read_header("{", 0), "bad JSON");
     refused(read_header(std::string("{}\0", 3), 0), "bad JSON");
     refused(read_header("{\"\xFF\":1}", 0), "UTF-8");
-    refused(read_header(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
-            "'t' is there twice");
+    refused(
+        read_header(
+            R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4),
+        "'t' is there twice");
     std::string deep = R"({"t":)" + std::string(100, '[');
     refused(read_header(deep, 0), "nested too deep");
   }
@@ -131,14 +138,17 @@ TEST_SUITE("tensor_header") {
 
   TEST_CASE("refuses shapes whose product or bytes overflow") {
     const char* most = "18446744073709551615";
-    for (const std::string& shape : {std::string("[9223372036854775808]"), std::string("[4294967296,4294967296]"), std::string("[") + most + "]",
-                                     std::string("[2,") + most + "]", std::string("[4611686018427387904]"), std::string("[0,") + most + ",2]",
-                                     std::string("[") + most + ",2,0]"})
+    for (const std::string& shape :
+         {std::string("[9223372036854775808]"), std::string("[4294967296,4294967296]"), std::string("[") + most + "]",
+          std::string("[2,") + most + "]", std::string("[4611686018427387904]"), std::string("[0,") + most + ",2]",
+          std::string("[") + most + ",2,0]"})
       refused(read_header(tensor("\"F32\"", shape, "[0,0]"), 0), "too large");
     refused(read_header(tensor("\"F32\"", "[576460752303423487]", "[0,4]"), 4), "need 2305843009213693948");
   }
 
-  TEST_CASE("refuses elements that do not fill whole bytes") { refused(read_header(tensor("\"F4\"", "[3]", "[0,2]"), 2), "whole bytes"); }
+  TEST_CASE("refuses elements that do not fill whole bytes") {
+    refused(read_header(tensor("\"F4\"", "[3]", "[0,2]"), 2), "whole bytes");
+  }
 
   TEST_CASE("refuses ranges that are reversed, lead out of the data, wrap or do not fit the shape") {
     refused(read_header(tensor("\"F32\"", "[1]", "[4,0]"), 4), "data_offsets [4, 0]");
@@ -153,7 +163,8 @@ TEST_SUITE("tensor_header") {
 
   TEST_CASE("refuses overlaps, gaps and bytes that belong to no tensor") {
     const auto two = [](const char* a, const char* b) {
-      return std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":)") + a + R"(},"b":{"dtype":"F32","shape":[1],"data_offsets":)" + b + "}}";
+      return std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":)") + a +
+             R"(},"b":{"dtype":"F32","shape":[1],"data_offsets":)" + b + "}}";
     };
     CHECK(read_header(two("[4,8]", "[0,4]"), 8).status.ok());
     refused(read_header(two("[0,4]", "[0,4]"), 8), "inside another's");
@@ -166,8 +177,8 @@ TEST_SUITE("tensor_header") {
 
   TEST_CASE("refuses names with NUL and metadata that is no map of strings") {
     refused(read_header(R"({"a\u0000b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "NUL");
-    for (const char* header : {R"({"__metadata__":1})", R"({"__metadata__":["a"]})", R"({"__metadata__":{"a":1}})", R"({"__metadata__":{"a":{}}})",
-                               R"({"__metadata__":null})"})
+    for (const char* header : {R"({"__metadata__":1})", R"({"__metadata__":["a"]})", R"({"__metadata__":{"a":1}})",
+                               R"({"__metadata__":{"a":{}}})", R"({"__metadata__":null})"})
       refused(read_header(header, 0), "__metadata__");
   }
 

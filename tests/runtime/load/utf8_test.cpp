@@ -16,8 +16,9 @@ TEST_SUITE("utf8") {
   }
 
   TEST_CASE("refuses overlong forms, surrogates, what lies above U+10FFFF, and halves") {
-    for (const char* bad : {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                            "\xF5\x80\x80\x80", "\xFF", "\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xC3(", "\xE2\x82("}) {
+    for (const char* bad :
+         {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
+          "\xF5\x80\x80\x80", "\xFF", "\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xC3(", "\xE2\x82("}) {
       CAPTURE(std::string(bad));
       CHECK_FALSE(is_utf8(bad));
       CHECK_FALSE(is_utf8(std::string("fine ") + bad + " fine"));

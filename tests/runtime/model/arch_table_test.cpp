@@ -32,8 +32,8 @@ TEST_SUITE("arch_table") {
 
   TEST_CASE("patterns of a layer's tensors have one place for its number, the others none") {
     const TensorNames& names = find_arch("Qwen3ForCausalLM")->names;
-    for (const char* pattern : {names.attention_norm, names.q, names.k, names.v, names.o, names.q_norm, names.k_norm, names.mlp_norm, names.gate,
-                                names.up, names.down}) {
+    for (const char* pattern : {names.attention_norm, names.q, names.k, names.v, names.o, names.q_norm, names.k_norm,
+                                names.mlp_norm, names.gate, names.up, names.down}) {
       const std::string text = pattern;
       CHECK(text.find("{}") != std::string::npos);
       CHECK(text.find("{}") == text.rfind("{}"));
