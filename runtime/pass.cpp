@@ -68,10 +68,11 @@ Status Pass::check_free() const {
   TDL_ASSIGN(const uint32_t unfinished, engine_.tickets_.unfinished());
   if (unfinished > 1)
     return fail(Code::busy, "two submits are unfinished; wait for ticket %llu first", static_cast<unsigned long long>(engine_.tickets_.last() - 1));
-  // What copies of earlier uploads remain stand behind one pass at most; with none in front they are done in no time.
+  // The next staging was used two uploads ago.  Its copy may stand behind the unfinished submit only if both uploads came after that one;
+  // else nothing is in front of it, and it is done in no time.
   TDL_ASSIGN(const bool staging_free, engine_.block_->staging_free());
   if (staging_free) return {};
-  if (unfinished)
+  if (unfinished && engine_.uploads_ > engine_.submitted_uploads_ + 1)
     return fail(Code::busy, "the staging still holds an upload that waits behind ticket %llu", static_cast<unsigned long long>(engine_.tickets_.last()));
   return engine_.block_->wait_staging();
 }

@@ -169,6 +169,6 @@ TEST_CASE("refuses null arguments") {
   add("tdl_kv_copy from", [](Rig& r, tdl_error* e) { return tdl_kv_copy(r.engine.get(), nullptr, kTo, 1, e); });
   add("tdl_kv_copy to", [](Rig& r, tdl_error* e) { return tdl_kv_copy(r.engine.get(), kFrom, nullptr, 1, e); });
   check_refused(calls);
-  calls[6].change = [](Rig& r) { r.upload(); };  // a ticket is missing although a pass could be submitted
-  check_refused(calls);
+  const CallOn submit = [](Rig& r, tdl_error* e) { return tdl_submit(r.pass, nullptr, e); };
+  check_refused({{"tdl_submit ticket, after an upload", [](Rig& r) { r.upload(); }, submit, TDL_E_INVALID_ARGUMENT}});
 }
