@@ -34,7 +34,7 @@ Visible visible_to(const AttentionArgs& args, uint32_t row) {
   }
   const int64_t length = at(args.meta.seq_len)[seq];
   const int64_t end = length - rows + (row - first) + 1;
-  if (length == 0 || end <= 0) return {seq, 0, 0};
+  if (end <= 0) return {seq, 0, 0};  // length 0, whatever the row
   const int64_t begin = args.window > 0 && end > args.window ? end - args.window : 0;
   return {seq, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }

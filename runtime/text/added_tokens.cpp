@@ -19,12 +19,10 @@ struct Listed {
   bool special = false, single_word = false, lstrip = false, rstrip = false, normalized = false;
 };
 
-Status read_listed(const Json& json, Listed* token) {
-  if (!json.is_object()) return fail(Code::format, "%s: an entry is no object", kWhere);
+Status read_listed(Json json, Listed* token) {
+  if (!json.is(JsonKind::object)) return fail(Code::format, "%s: an entry is no object", kWhere);
   TDL_TRY(need_string(json, kWhere, "content", &token->content));
-  const Json* id = find(json, "id");
-  if (id == nullptr) return fail(Code::format, "%s: an entry has no id", kWhere);
-  TDL_TRY(to_token_id(*id, kWhere, &token->declared));
+  TDL_TRY(to_token_id(json.find("id"), kWhere, &token->declared));
   TDL_TRY(need_bool(json, kWhere, "special", &token->special));
   TDL_TRY(need_bool(json, kWhere, "single_word", &token->single_word));
   TDL_TRY(need_bool(json, kWhere, "lstrip", &token->lstrip));
@@ -87,15 +85,15 @@ bool stands_alone(std::string_view text, size_t begin, size_t end) {
 
 }  // namespace
 
-Result<AddedTokens> AddedTokens::read(const Json* json, const Normalizer& normalizer, std::vector<NewToken>* tokens) {
+Result<AddedTokens> AddedTokens::read(Json json, const Normalizer& normalizer, std::vector<NewToken>* tokens) {
   AddedTokens result;
-  if (json == nullptr) return result;
-  if (!json->is_array()) return fail(Code::format, "%s must be an array", kWhere);
+  if (!json) return result;
+  if (!json.is(JsonKind::array)) return fail(Code::format, "%s must be an array", kWhere);
   std::vector<Listed> list;
-  list.reserve(json->size());
-  for (const Json& entry : *json) {
+  list.reserve(json.size());
+  for (uint32_t i = 0; i < json.size(); ++i) {
     Listed token;
-    TDL_TRY(read_listed(entry, &token));
+    TDL_TRY(read_listed(json[i], &token));
     if (!token.content.empty()) list.push_back(token);  // an empty one is ignored, as in the `tokenizers` package
   }
   TDL_TRY(number(*tokens, &list));

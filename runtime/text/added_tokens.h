@@ -23,10 +23,10 @@ constexpr uint32_t kNoToken = 0xFFFFFFFFu;
 
 class AddedTokens {
  public:
-  // `list`: the value of "added_tokens", null when the file has none.  `tokens` holds the model's and gets the added ones.
+  // `list`: the value of "added_tokens", absent when the file has none.  `tokens` holds the model's and gets the added ones.
   // One that is in the model's vocabulary must have its id there (`format`); the others are numbered on from the number of the model's
   // tokens in the order of the file, as the `tokenizers` package does, even where the file says otherwise.
-  static Result<AddedTokens> read(const Json* list, const Normalizer& normalizer, std::vector<NewToken>* tokens);
+  static Result<AddedTokens> read(Json list, const Normalizer& normalizer, std::vector<NewToken>* tokens);
 
   // The first look, at text as it was given: tokens that are not "normalized".  And the second look, at normalized text between those of
   // the first.  With `special` false the special tokens are text, but still hide what overlaps them.  Replaces *segments, which cover the text

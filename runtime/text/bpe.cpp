@@ -10,11 +10,11 @@ namespace {
 
 constexpr const char* kModel = "tokenizer.json: model";
 
-Status check_type(const Json& model) {
-  if (!model.is_object()) return fail(Code::format, "%s must be an object", kModel);
+Status check_type(Json model) {
+  if (!model.is(JsonKind::object)) return fail(Code::format, "%s must be an object", kModel);
   std::string_view type;
   TDL_TRY(read_string(model, kModel, "type", &type));
-  const bool untyped_bpe = find(model, "type") == nullptr && find(model, "merges") != nullptr;  // GPT-2's own file has no type
+  const bool untyped_bpe = !model.find("type") && model.find("merges");  // GPT-2's own file has no type
   if (type != "BPE" && !untyped_bpe) {
     const Shown name = shown(type);
     return fail(Code::unsupported, "%s type \"%.*s\" is not supported", kModel, name.length, name.data);
@@ -24,7 +24,7 @@ Status check_type(const Json& model) {
     TDL_TRY(read_string(model, kModel, affix, &value));
     if (!value.empty()) return fail(Code::unsupported, "%s.%s is not supported", kModel, affix);
   }
-  if (const Json* dropout = find(model, "dropout"); dropout != nullptr && !(dropout->is_number() && *dropout == 0)) {
+  if (const Json dropout = model.find("dropout"); dropout && !dropout.is_zero()) {
     return fail(Code::unsupported, "%s.dropout is not supported", kModel);
   }
   // Byte fallback starts a word from its characters instead of its bytes: another start_word, and a decoder that joins <0x..> tokens.
@@ -35,50 +35,43 @@ Status check_type(const Json& model) {
 }
 
 // Both forms of a merge: "a b", and ["a", "b"], which newer files use because tokens may hold spaces.  False: neither.
-bool split_merge(const Json& merge, std::string_view* left, std::string_view* right) {
-  if (const auto* line = merge.get_ptr<const std::string*>()) {
-    const size_t space = line->find(' ');
-    if (space == std::string::npos || line->find(' ', space + 1) != std::string::npos) return false;
-    *left = std::string_view(*line).substr(0, space);
-    *right = std::string_view(*line).substr(space + 1);
+bool split_merge(Json merge, std::string_view* left, std::string_view* right) {
+  if (merge.is(JsonKind::string)) {
+    const std::string_view line = merge.text();
+    const size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) return false;
+    *left = line.substr(0, space);
+    *right = line.substr(space + 1);
     return true;
   }
-  const auto* pair = merge.get_ptr<const Json::array_t*>();
-  if (pair == nullptr || pair->size() != 2) return false;
-  const auto* first = pair->front().get_ptr<const std::string*>();
-  const auto* second = pair->back().get_ptr<const std::string*>();
-  if (first == nullptr || second == nullptr) return false;
-  *left = *first;
-  *right = *second;
-  return true;
+  *left = merge[0].text();
+  *right = merge[1].text();
+  return merge.is(JsonKind::array) && merge.size() == 2 && merge[0].is(JsonKind::string) && merge[1].is(JsonKind::string);
 }
 
-bool is_comment(const Json& merge) {  // "#version: 0.2", the first line of the merges.txt that old files were made from
-  const auto* line = merge.get_ptr<const std::string*>();
-  return line != nullptr && line->rfind("#version", 0) == 0;
-}
+// "#version: 0.2", the first line of the merges.txt that old files were made from.
+bool is_comment(Json merge) { return merge.text().substr(0, 8) == "#version"; }
 
 bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) { return a.order > b.order; }
 
 }  // namespace
 
-Status Bpe::read_vocabulary(const Json& model, std::vector<NewToken>* tokens) {
+Status Bpe::read_vocabulary(Json model, std::vector<NewToken>* tokens) {
   TDL_TRY(check_type(model));
-  const Json* vocab = find(model, "vocab");
-  const auto* members = vocab == nullptr ? nullptr : vocab->get_ptr<const Json::object_t*>();
-  if (members == nullptr) return fail(Code::format, "%s.vocab must be an object", kModel);
-  tokens->reserve(tokens->size() + members->size());
-  for (const auto& [content, value] : *members) {
+  const Json vocab = model.find("vocab");
+  if (!vocab.is(JsonKind::object)) return fail(Code::format, "%s.vocab must be an object", kModel);
+  tokens->reserve(tokens->size() + vocab.size());
+  for (uint32_t i = 0; i < vocab.size(); ++i) {
     NewToken token;
-    token.content = content;
+    token.content = vocab.key(i);
     token.of_model = true;
-    TDL_TRY(to_token_id(value, "tokenizer.json: model.vocab", &token.id));
+    TDL_TRY(to_token_id(vocab[i], "tokenizer.json: model.vocab", &token.id));
     tokens->push_back(token);
   }
   return {};
 }
 
-Result<Bpe> Bpe::read(const Json& model, const Vocabulary& vocabulary) {
+Result<Bpe> Bpe::read(Json model, const Vocabulary& vocabulary) {
   TDL_TRY(check_type(model));
   Bpe bpe;
   TDL_TRY(read_bool(model, kModel, "fuse_unk", false, &bpe.fuse_unknown_));
@@ -91,13 +84,13 @@ Result<Bpe> Bpe::read(const Json& model, const Vocabulary& vocabulary) {
     append_utf8(&spelling, char_of_byte(static_cast<uint8_t>(byte)));
     bpe.of_byte_[byte] = vocabulary.find_of_model(spelling);
   }
-  const Json* merges = nullptr;
+  Json merges;
   TDL_TRY(need_array(model, kModel, "merges", &merges));
-  TDL_TRY(bpe.read_merges(*merges, vocabulary));
+  TDL_TRY(bpe.read_merges(merges, vocabulary));
   return bpe;
 }
 
-Status Bpe::read_merges(const Json& merges, const Vocabulary& vocabulary) {
+Status Bpe::read_merges(Json merges, const Vocabulary& vocabulary) {
   struct Row {
     uint32_t left;
     Merge merge;
@@ -105,7 +98,8 @@ Status Bpe::read_merges(const Json& merges, const Vocabulary& vocabulary) {
   std::vector<Row> rows;
   rows.reserve(merges.size());
   std::string joined;
-  for (const Json& merge : merges) {
+  for (uint32_t i = 0; i < merges.size(); ++i) {
+    const Json merge = merges[i];
     if (is_comment(merge)) continue;
     const auto rank = static_cast<uint32_t>(rows.size());
     std::string_view left, right;
@@ -113,9 +107,9 @@ Status Bpe::read_merges(const Json& merges, const Vocabulary& vocabulary) {
     joined.assign(left).append(right);
     const uint32_t entries[] = {vocabulary.find_of_model(left), vocabulary.find_of_model(right), vocabulary.find_of_model(joined)};
     const std::string_view names[] = {left, right, joined};
-    for (int i = 0; i < 3; ++i) {
-      if (entries[i] != kNoEntry) continue;
-      const Shown name = shown(names[i]);
+    for (int n = 0; n < 3; ++n) {
+      if (entries[n] != kNoEntry) continue;
+      const Shown name = shown(names[n]);
       return fail(Code::format, "%s.merges: entry %u needs \"%.*s\", which is not in the vocabulary", kModel, rank, name.length, name.data);
     }
     if (left.empty() || right.empty()) return fail(Code::format, "%s.merges: entry %u joins an empty token", kModel, rank);

@@ -31,10 +31,10 @@ struct BpeScratch {
 class Bpe {
  public:
   // The tokens of `model` (the object "model" of tokenizer.json), appended to `tokens`.
-  static Status read_vocabulary(const Json& model, std::vector<NewToken>* tokens);
+  static Status read_vocabulary(Json model, std::vector<NewToken>* tokens);
   // `vocabulary` holds the tokens that read_vocabulary gave.  `unsupported` for a model of another type and for dropout, byte_fallback,
   // continuing_subword_prefix and end_of_word_suffix; `format` for a merge of tokens that are not there.
-  static Result<Bpe> read(const Json& model, const Vocabulary& vocabulary);
+  static Result<Bpe> read(Json model, const Vocabulary& vocabulary);
 
   // Appends the ids of one word, which is raw bytes.  A byte without a token becomes the unknown token; where the model has none it
   // is an error (`unsupported`), never dropped.  n bytes cost O(n log n).
@@ -46,7 +46,7 @@ class Bpe {
     uint32_t rank;    // place in the file
     uint32_t result;  // entry
   };
-  Status read_merges(const Json& merges, const Vocabulary& vocabulary);
+  Status read_merges(Json merges, const Vocabulary& vocabulary);
   const Merge* find_merge(uint32_t left, uint32_t right) const;
   Status start_word(std::string_view word, BpeScratch* scratch) const;
   void merge_word(BpeScratch* scratch) const;

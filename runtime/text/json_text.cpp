@@ -1,159 +1,214 @@
 #include "runtime/text/json_text.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <stdexcept>
-#include <utility>
-#include <vector>
+#include <string>
+
+// nlohmann checks its own invariants with JSON_ASSERT, which would end the process; here it throws, and parse() catches.
+namespace {
+[[noreturn]] void assertion_failed(const char* condition) { throw std::logic_error(condition); }
+}  // namespace
+#define JSON_ASSERT(condition) ((condition) ? static_cast<void>(0) : assertion_failed(#condition))
+#include <nlohmann/json.hpp>
 
 #include "runtime/text/utf8.h"
 
 namespace tdl::text {
 namespace {
 
-constexpr size_t kMaxDepth = 64;
+// An iterator type of our own keeps the parser that is compiled here, with its JSON_ASSERT, apart from any other in the program.
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
 
-// Builds the document from the parser's events, so that duplicate keys and deep nesting stop it at once.
+  explicit Cursor(const char* at) : at_(at) {}
+  reference operator*() const { return *at_; }
+  Cursor& operator++() {
+    ++at_;
+    return *this;
+  }
+  Cursor operator++(int) { return Cursor(at_++); }
+  friend bool operator==(const Cursor& a, const Cursor& b) { return a.at_ == b.at_; }
+
+ private:
+  const char* at_;
+};
+
+// Turns the parser's events into nodes.  Values wait in `open_` until the array or object around them ends; then they move together.
 class Builder {
  public:
-  Builder(Json* root, const char* file) : root_(root), file_(file) {}
+  Builder(const char* file, std::vector<JsonNode>* nodes, std::vector<char>* pool) : file_(file), nodes_(*nodes), pool_(*pool) {}
 
-  bool null() { return put(nullptr); }
-  bool boolean(bool value) { return put(value); }
-  bool number_integer(Json::number_integer_t value) { return put(value); }
-  bool number_unsigned(Json::number_unsigned_t value) { return put(value); }
-  bool number_float(Json::number_float_t value, const std::string&) { return put(value); }
-  bool string(std::string& value) { return put(std::move(value)); }
-  bool binary(Json::binary_t&) { return false; }  // never sent for text
-  bool start_object(size_t) { return open(Json::object()); }
-  bool start_array(size_t) { return open(Json::array()); }
-  bool end_object() { return close(); }
-  bool end_array() { return close(); }
-
-  bool key(std::string& name) {
-    auto* object = open_.back()->get_ptr<Json::object_t*>();
-    const auto [place, added] = object->try_emplace(std::move(name));
-    if (!added) {
-      const Shown key = shown(place->first);
-      status_ = fail(Code::format, "%s: the key \"%.*s\" appears twice in an object", file_, key.length, key.data);
-      return false;
-    }
-    member_ = &place->second;
+  bool null() { return add(JsonKind::null); }
+  bool boolean(bool value) {
+    add(JsonKind::boolean);
+    open_.back().boolean = value;
     return true;
   }
-
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) {
+  bool number_integer(int64_t value) { return number_float(static_cast<double>(value), {}); }
+  bool number_unsigned(uint64_t value) {
+    add(JsonKind::natural);
+    open_.back().natural = value;
+    return true;
+  }
+  bool number_float(double value, const std::string&) {
+    add(JsonKind::number);
+    open_.back().number = value;
+    return true;
+  }
+  bool string(const std::string& value) {
+    add(JsonKind::string);
+    open_.back().first = keep(value);
+    open_.back().count = static_cast<uint32_t>(value.size());
+    return true;
+  }
+  bool binary(const std::vector<uint8_t>&) { return false; }  // never sent for text
+  bool start_array(size_t) { return start(JsonKind::array); }
+  bool start_object(size_t) { return start(JsonKind::object); }
+  bool end_array() { return end(); }
+  bool key(const std::string& name) {
+    key_first_ = keep(name);
+    key_bytes_ = static_cast<uint32_t>(name.size());
+    return true;
+  }
+  bool end_object() {
+    const auto begin = open_.begin() + starts_.back() + 1;
+    std::sort(begin, open_.end(), [&](const JsonNode& a, const JsonNode& b) { return name_of(a) < name_of(b); });
+    const auto twice = std::adjacent_find(begin, open_.end(), [&](const JsonNode& a, const JsonNode& b) { return name_of(a) == name_of(b); });
+    if (twice == open_.end()) return end();
+    const Shown name = shown(name_of(*twice));
+    status_ = fail(Code::format, "%s: the key \"%.*s\" appears twice in an object", file_, name.length, name.data);
+    return false;
+  }
+  bool parse_error(size_t position, const std::string&, const std::exception&) {
     status_ = fail(Code::format, "%s: not JSON in UTF-8, near byte %zu", file_, position);
     return false;
   }
 
-  Status status() const { return status_; }
+  const Status& status() const { return status_; }
+  void finish() { nodes_.push_back(open_.front()); }
 
  private:
-  template <class T>
-  bool put(T&& value) {
-    place(Json(std::forward<T>(value)));
+  std::string_view name_of(const JsonNode& node) const { return {pool_.data() + node.key_first, node.key_bytes}; }
+  uint32_t keep(const std::string& text) {
+    const auto first = static_cast<uint32_t>(pool_.size());
+    pool_.insert(pool_.end(), text.begin(), text.end());
+    return first;
+  }
+  bool add(JsonKind kind) {
+    JsonNode node;
+    node.kind = kind;
+    node.key_first = key_first_;
+    node.key_bytes = key_bytes_;
+    open_.push_back(node);
     return true;
   }
-
-  Json* place(Json&& value) {
-    if (open_.empty()) {
-      *root_ = std::move(value);
-      return root_;
-    }
-    if (auto* array = open_.back()->get_ptr<Json::array_t*>()) {
-      array->push_back(std::move(value));
-      return &array->back();
-    }
-    *member_ = std::move(value);
-    return member_;
-  }
-
-  bool open(Json&& container) {
-    if (open_.size() == kMaxDepth) {
-      status_ = fail(Code::format, "%s: nested deeper than %zu levels", file_, kMaxDepth);
+  bool start(JsonKind kind) {
+    if (starts_.size() == JsonDocument::kMaxDepth) {
+      status_ = fail(Code::format, "%s: nested deeper than %u levels", file_, JsonDocument::kMaxDepth);
       return false;
     }
-    open_.push_back(place(std::move(container)));
+    starts_.push_back(static_cast<uint32_t>(open_.size()));
+    return add(kind);
+  }
+  bool end() {
+    const auto children = open_.begin() + starts_.back() + 1;
+    JsonNode& container = open_[starts_.back()];
+    container.first = static_cast<uint32_t>(nodes_.size());
+    container.count = static_cast<uint32_t>(open_.end() - children);
+    nodes_.insert(nodes_.end(), children, open_.end());
+    open_.erase(children, open_.end());
+    starts_.pop_back();
     return true;
   }
 
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  Json* root_;
   const char* file_;
-  std::vector<Json*> open_;  // the containers around the next value
-  Json* member_ = nullptr;   // where the value of the last key goes
+  std::vector<JsonNode>& nodes_;
+  std::vector<char>& pool_;
+  std::vector<JsonNode> open_;
+  std::vector<uint32_t> starts_;  // places in open_ of the containers that have not ended
+  uint32_t key_first_ = 0, key_bytes_ = 0;
   Status status_;
 };
 
-Status wrong_type(const char* where, const char* name, const char* wanted) {
-  return fail(Code::format, "%s: %s must be %s", where, name, wanted);
-}
+Status wrong_type(const char* where, const char* name, const char* wanted) { return fail(Code::format, "%s: %s must be %s", where, name, wanted); }
 
 }  // namespace
 
-void json_assertion(const char* condition) { throw std::logic_error(condition); }
+std::string_view Json::key(uint32_t index) const {
+  if (!is(JsonKind::object) || index >= node_->count) return {};
+  const JsonNode& member = nodes_[node_->first + index];
+  return {pool_ + member.key_first, member.key_bytes};
+}
 
-Result<Json> parse_json(std::string_view text, const char* file) {
-  Json root;
-  Builder builder(&root, file);
+Json Json::find(std::string_view name) const {
+  if (!is(JsonKind::object)) return {};
+  const JsonNode* begin = nodes_ + node_->first;
+  const JsonNode* end = begin + node_->count;
+  const auto name_of = [&](const JsonNode& node) { return std::string_view(pool_ + node.key_first, node.key_bytes); };
+  const JsonNode* found = std::lower_bound(begin, end, name, [&](const JsonNode& node, std::string_view wanted) { return name_of(node) < wanted; });
+  return found != end && name_of(*found) == name ? Json(found, nodes_, pool_) : Json();
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, const char* file) {
+  // Then every offset and count fits 32 bits: a value takes two bytes at least, an escape never grows.
+  if (text.size() > 0x7FFFFFFF) return fail(Code::limit, "%s: larger than 2 GiB", file);
+  JsonDocument document;
+  Builder builder(file, &document.nodes_, &document.pool_);
+  bool parsed = false;
   try {
-    if (Json::sax_parse(text.begin(), text.end(), &builder)) return root;
-  } catch (const std::logic_error&) {  // json_assertion
+    parsed = nlohmann::json::sax_parse(Cursor(text.data()), Cursor(text.data() + text.size()), &builder);
+  } catch (const std::logic_error&) {
     return fail(Code::format, "%s: the JSON parser gave up", file);
   }
-  if (builder.status().ok()) return fail(Code::format, "%s: not JSON", file);
-  return builder.status();
+  if (!builder.status().ok()) return builder.status();
+  if (!parsed) return fail(Code::format, "%s: not JSON", file);
+  builder.finish();
+  return document;
 }
 
-const Json* find(const Json& object, const char* name) {
-  const auto* members = object.get_ptr<const Json::object_t*>();
-  if (members == nullptr) return nullptr;
-  const auto found = members->find(name);
-  return found == members->end() || found->second.is_null() ? nullptr : &found->second;
-}
-
-Status read_bool(const Json& object, const char* where, const char* name, bool fallback, bool* value) {
+Status read_bool(Json object, const char* where, const char* name, bool fallback, bool* value) {
   *value = fallback;
-  const Json* member = find(object, name);
-  if (member == nullptr) return {};
-  if (!member->is_boolean()) return wrong_type(where, name, "true or false");
-  *value = *member->get_ptr<const bool*>();
+  const Json member = object.find(name);
+  if (!member) return {};
+  if (!member.is(JsonKind::boolean)) return wrong_type(where, name, "true or false");
+  *value = member.boolean();
   return {};
 }
 
-Status need_bool(const Json& object, const char* where, const char* name, bool* value) {
-  if (find(object, name) == nullptr) return wrong_type(where, name, "true or false");
+Status need_bool(Json object, const char* where, const char* name, bool* value) {
+  if (!object.find(name)) return wrong_type(where, name, "true or false");
   return read_bool(object, where, name, false, value);
 }
 
-Status read_string(const Json& object, const char* where, const char* name, std::string_view* value) {
+Status read_string(Json object, const char* where, const char* name, std::string_view* value) {
   *value = {};
-  const Json* member = find(object, name);
-  if (member == nullptr) return {};
-  const auto* string = member->get_ptr<const std::string*>();
-  if (string == nullptr) return wrong_type(where, name, "a string");
-  *value = *string;
+  const Json member = object.find(name);
+  if (!member) return {};
+  if (!member.is(JsonKind::string)) return wrong_type(where, name, "a string");
+  *value = member.text();
   return {};
 }
 
-Status need_string(const Json& object, const char* where, const char* name, std::string_view* value) {
-  if (find(object, name) == nullptr) return wrong_type(where, name, "a string");
+Status need_string(Json object, const char* where, const char* name, std::string_view* value) {
+  if (!object.find(name)) return wrong_type(where, name, "a string");
   return read_string(object, where, name, value);
 }
 
-Status need_array(const Json& object, const char* where, const char* name, const Json** value) {
-  *value = find(object, name);
-  if (*value == nullptr || !(*value)->is_array()) return wrong_type(where, name, "an array");
-  return {};
+Status need_array(Json object, const char* where, const char* name, Json* value) {
+  *value = object.find(name);
+  return value->is(JsonKind::array) ? Status() : wrong_type(where, name, "an array");
 }
 
-Status to_token_id(const Json& value, const char* where, uint32_t* id) {
-  const auto* number = value.get_ptr<const Json::number_unsigned_t*>();
-  if (number == nullptr || *number > 0x7FFFFFFFu) return fail(Code::format, "%s: a token id must be an integer below 2^31", where);
-  *id = static_cast<uint32_t>(*number);
+Status to_token_id(Json value, const char* where, uint32_t* id) {
+  if (!value.is(JsonKind::natural) || value.natural() > 0x7FFFFFFFu) return fail(Code::format, "%s: a token id must be an integer below 2^31", where);
+  *id = static_cast<uint32_t>(value.natural());
   return {};
 }
 

@@ -116,19 +116,19 @@ Status replace_all(const std::string& pattern, const std::string& content, std::
 
 }  // namespace
 
-Result<Normalizer> Normalizer::read(const Json* json) {
+Result<Normalizer> Normalizer::read(Json json) {
   Normalizer result;
-  if (json != nullptr) TDL_TRY(result.read_step(*json));
+  if (json) TDL_TRY(result.read_step(json));
   return result;
 }
 
-Status Normalizer::read_step(const Json& json) {
+Status Normalizer::read_step(Json json) {
   std::string_view type, text;
   TDL_TRY(need_string(json, kWhere, "type", &type));
   if (type == "Sequence") {
-    const Json* list = nullptr;
+    Json list;
     TDL_TRY(need_array(json, kWhere, "normalizers", &list));
-    for (const Json& step : *list) TDL_TRY(read_step(step));  // as deep as the JSON, which is bounded
+    for (uint32_t i = 0; i < list.size(); ++i) TDL_TRY(read_step(list[i]));  // as deep as the JSON, which is bounded
     return {};
   }
   if (steps_.size() == kMaxSteps) return fail(Code::unsupported, "%s: more than %u steps", kWhere, kMaxSteps);
@@ -144,10 +144,10 @@ Status Normalizer::read_step(const Json& json) {
     steps_.push_back({Kind::prepend, {}, std::string(text)});
     return {};
   }
-  const Json* pattern = find(json, "pattern");
-  if (type == "Replace" && pattern != nullptr && find(*pattern, "String") != nullptr) {
+  const Json pattern = json.find("pattern");
+  if (type == "Replace" && pattern.find("String")) {
     Step step{Kind::replace, {}, {}};
-    TDL_TRY(read_string(*pattern, kWhere, "String", &text));
+    TDL_TRY(read_string(pattern, kWhere, "String", &text));
     if (text.empty()) return fail(Code::unsupported, "%s: Replace of nothing is not supported", kWhere);
     step.pattern = text;
     TDL_TRY(need_string(json, kWhere, "content", &text));

@@ -15,9 +15,9 @@ class Normalizer {
   static constexpr uint32_t kMaxSteps = 32;
   static constexpr size_t kMaxBytes = 0x7FFFFFFF;  // of a normalized text
 
-  // `json`: the value of "normalizer", null when the file has none.  Known: NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace of a String, and
+  // `json`: the value of "normalizer", absent when the file has none.  Known: NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace of a String, and
   // Sequences of them; `unsupported`, naming the type, for any other.
-  static Result<Normalizer> read(const Json* json);
+  static Result<Normalizer> read(Json json);
 
   // Replaces *text by its normal form.  Malformed bytes stay as they are, and nothing composes across them; an empty text stays empty.
   // `limit` when a step makes it longer than kMaxBytes.
@@ -31,7 +31,7 @@ class Normalizer {
     Kind kind;
     std::string pattern, content;  // replace: what and by what; prepend: content
   };
-  Status read_step(const Json& json);
+  Status read_step(Json json);
   std::vector<Step> steps_;
 };
 

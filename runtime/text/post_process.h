@@ -11,22 +11,22 @@ namespace tdl::text {
 
 class PostProcessor {
  public:
-  // `json`: the value of "post_processor", null when the file has none.  Known: TemplateProcessing, once, whose "single" template must hold
+  // `json`: the value of "post_processor", absent when the file has none.  Known: TemplateProcessing, once, whose "single" template must hold
   // the text once, ByteLevel (it only trims offsets) and Sequences of them; `unsupported` for other types, `format` for ids that are not in
   // the vocabulary.
-  static Result<PostProcessor> read(const Json* json, const Vocabulary& vocabulary);
+  static Result<PostProcessor> read(Json json, const Vocabulary& vocabulary);
 
   const std::vector<uint32_t>& before() const { return before_; }  // ids
   const std::vector<uint32_t>& behind() const { return behind_; }
 
  private:
-  Status read_step(const Json& json, const Vocabulary& vocabulary);
-  Status read_template(const Json& json, const Vocabulary& vocabulary);
+  Status read_step(Json json, const Vocabulary& vocabulary);
+  Status read_template(Json json, const Vocabulary& vocabulary);
   std::vector<uint32_t> before_, behind_;
   bool has_template_ = false;
 };
 
 // The same for "decoder": the only one known is ByteLevel, alone or first in a Sequence with Fuse behind it, and it has nothing to say.
-Status check_decoder(const Json* json);
+Status check_decoder(Json json);
 
 }  // namespace tdl::text

@@ -60,7 +60,7 @@ Status unsupported(const char* what, std::string_view name) {
   return fail(Code::unsupported, "%s %s \"%.*s\" is not supported", kWhere, what, cut.length, cut.data);
 }
 
-Status read_behavior(const Json& json, SplitBehavior* behavior) {
+Status read_behavior(Json json, SplitBehavior* behavior) {
   static constexpr std::pair<std::string_view, SplitBehavior> kNames[] = {
       {"Isolated", SplitBehavior::isolated},
       {"Removed", SplitBehavior::removed},
@@ -79,34 +79,34 @@ Status read_behavior(const Json& json, SplitBehavior* behavior) {
   return unsupported("behavior", name);
 }
 
-Result<Regex> read_pattern(const Json& json) {
-  const Json* pattern = find(json, "pattern");
-  if (pattern == nullptr || !pattern->is_object() || pattern->size() != 1) return fail(Code::format, "%s.pattern must be an object of one member", kWhere);
+Result<Regex> read_pattern(Json json) {
+  const Json pattern = json.find("pattern");
+  if (!pattern.is(JsonKind::object) || pattern.size() != 1) return fail(Code::format, "%s.pattern must be an object of one member", kWhere);
   std::string_view text;
-  if (find(*pattern, "Regex") != nullptr) {
-    TDL_TRY(read_string(*pattern, kWhere, "Regex", &text));
+  if (pattern.find("Regex")) {
+    TDL_TRY(read_string(pattern, kWhere, "Regex", &text));
     return Regex::compile(text);
   }
-  TDL_TRY(need_string(*pattern, kWhere, "String", &text));
+  TDL_TRY(need_string(pattern, kWhere, "String", &text));
   return Regex::literal(text);
 }
 
 }  // namespace
 
-Result<PreTokenizer> PreTokenizer::read(const Json* json) {
+Result<PreTokenizer> PreTokenizer::read(Json json) {
   PreTokenizer result;
-  if (json != nullptr) TDL_TRY(result.read_step(*json));
+  if (json) TDL_TRY(result.read_step(json));
   if (!result.ends_in_bytes_) return fail(Code::unsupported, "%s without ByteLevel is not supported", kWhere);
   return result;
 }
 
-Status PreTokenizer::read_step(const Json& json) {
+Status PreTokenizer::read_step(Json json) {
   std::string_view type;
   TDL_TRY(need_string(json, kWhere, "type", &type));
   if (type == "Sequence") {
-    const Json* list = nullptr;
+    Json list;
     TDL_TRY(need_array(json, kWhere, "pretokenizers", &list));
-    for (const Json& step : *list) TDL_TRY(read_step(step));  // as deep as the JSON, which is bounded
+    for (uint32_t i = 0; i < list.size(); ++i) TDL_TRY(read_step(list[i]));  // as deep as the JSON, which is bounded
     return {};
   }
   if (steps_.size() == kMaxSteps) return fail(Code::unsupported, "%s: more than %u steps", kWhere, kMaxSteps);

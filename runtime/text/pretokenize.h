@@ -27,9 +27,9 @@ class PreTokenizer {
  public:
   static constexpr uint32_t kMaxSteps = 32;  // a step's pieces go through the next one inside it
 
-  // `json`: the value of "pre_tokenizer", null when the file has none.  `unsupported`, naming the type, for steps of other kinds and for
+  // `json`: the value of "pre_tokenizer", absent when the file has none.  `unsupported`, naming the type, for steps of other kinds and for
   // lists that do not end with their only ByteLevel step: BPE starts from bytes here.
-  static Result<PreTokenizer> read(const Json* json);
+  static Result<PreTokenizer> read(Json json);
 
   // Gives the words of `text` to the sink.  Malformed bytes match no pattern and are kept.  Stops at the sink's first failure.
   Status split(std::string_view text, RegexScratch* scratch, WordSink* sink) const;
@@ -42,7 +42,7 @@ class PreTokenizer {
     bool splits = true;         // false: pattern is none (ByteLevel without its regex)
     bool prefix_space = false;  // before splitting, a piece gets a leading space unless it has one
   };
-  Status read_step(const Json& json);
+  Status read_step(Json json);
   Status run(size_t step, std::string_view text, RegexScratch* scratch, WordSink* sink) const;
 
   std::vector<Step> steps_;

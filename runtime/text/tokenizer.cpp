@@ -23,11 +23,11 @@ class Encoder final : public WordSink {
 };
 
 // A token of tokenizer_config.json: a string, or an object with its content.
-Status read_token(const Json& config, const char* name, const Vocabulary& vocabulary, int32_t* id) {
-  const Json* value = find(config, name);
-  if (value == nullptr) return {};
+Status read_token(Json config, const char* name, const Vocabulary& vocabulary, int32_t* id) {
+  const Json value = config.find(name);
+  if (!value) return {};
   std::string_view content;
-  if (value->is_object()) TDL_TRY(need_string(*value, kConfig, "content", &content));
+  if (value.is(JsonKind::object)) TDL_TRY(need_string(value, kConfig, "content", &content));
   else TDL_TRY(read_string(config, kConfig, name, &content));
   if (const uint32_t entry = vocabulary.find(content); entry != kNoEntry) *id = static_cast<int32_t>(vocabulary.id(entry));
   return {};
@@ -36,29 +36,31 @@ Status read_token(const Json& config, const char* name, const Vocabulary& vocabu
 }  // namespace
 
 Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {
-  TDL_ASSIGN(const Json json, parse_json(tokenizer_json, "tokenizer.json"));
-  if (const Json* version = find(json, "version"); version != nullptr && *version != "1.0") {
-    return fail(Code::unsupported, "tokenizer.json: only version 1.0 is supported");
-  }
-  const Json* model = find(json, "model");
-  if (model == nullptr) return fail(Code::format, "tokenizer.json has no model");
+  TDL_ASSIGN(const JsonDocument document, JsonDocument::parse(tokenizer_json, "tokenizer.json"));
+  const Json json = document.root();
+  std::string_view version;
+  TDL_TRY(read_string(json, "tokenizer.json", "version", &version));
+  if (json.find("version") && version != "1.0") return fail(Code::unsupported, "tokenizer.json: only version 1.0 is supported");
+  const Json model = json.find("model");
+  if (!model) return fail(Code::format, "tokenizer.json has no model");
   auto tokenizer = std::make_unique<Tokenizer>();
-  TDL_ASSIGN(tokenizer->normalizer_, Normalizer::read(find(json, "normalizer")));
-  TDL_ASSIGN(tokenizer->pre_tokenizer_, PreTokenizer::read(find(json, "pre_tokenizer")));
-  TDL_TRY(check_decoder(find(json, "decoder")));
+  TDL_ASSIGN(tokenizer->normalizer_, Normalizer::read(json.find("normalizer")));
+  TDL_ASSIGN(tokenizer->pre_tokenizer_, PreTokenizer::read(json.find("pre_tokenizer")));
+  TDL_TRY(check_decoder(json.find("decoder")));
   std::vector<NewToken> tokens;
-  TDL_TRY(Bpe::read_vocabulary(*model, &tokens));
-  TDL_ASSIGN(tokenizer->added_, AddedTokens::read(find(json, "added_tokens"), tokenizer->normalizer_, &tokens));
+  TDL_TRY(Bpe::read_vocabulary(model, &tokens));
+  TDL_ASSIGN(tokenizer->added_, AddedTokens::read(json.find("added_tokens"), tokenizer->normalizer_, &tokens));
   TDL_ASSIGN(tokenizer->vocabulary_, Vocabulary::build(std::move(tokens)));
-  TDL_ASSIGN(tokenizer->bpe_, Bpe::read(*model, tokenizer->vocabulary_));
-  TDL_ASSIGN(tokenizer->post_processor_, PostProcessor::read(find(json, "post_processor"), tokenizer->vocabulary_));
+  TDL_ASSIGN(tokenizer->bpe_, Bpe::read(model, tokenizer->vocabulary_));
+  TDL_ASSIGN(tokenizer->post_processor_, PostProcessor::read(json.find("post_processor"), tokenizer->vocabulary_));
   if (!tokenizer_config_json.empty()) TDL_TRY(tokenizer->read_config(tokenizer_config_json));
   return std::unique_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
 Status Tokenizer::read_config(std::string_view tokenizer_config_json) {
-  TDL_ASSIGN(const Json config, parse_json(tokenizer_config_json, kConfig));
-  if (!config.is_object()) return fail(Code::format, "%s is no object", kConfig);
+  TDL_ASSIGN(const JsonDocument document, JsonDocument::parse(tokenizer_config_json, kConfig));
+  const Json config = document.root();
+  if (!config.is(JsonKind::object)) return fail(Code::format, "%s is no object", kConfig);
   TDL_TRY(read_token(config, "bos_token", vocabulary_, &bos_));
   TDL_TRY(read_token(config, "eos_token", vocabulary_, &eos_));
   return read_token(config, "pad_token", vocabulary_, &pad_);

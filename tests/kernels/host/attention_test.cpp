@@ -118,6 +118,16 @@ TEST_CASE("a window hides what lies before it, chunks of it included") {
   }
 }
 
+TEST_CASE("scores far apart, within a chunk and between chunks, neither overflow nor lose the largest") {
+  Rig rig;
+  for (const float scale : {20.0f, -20.0f}) {  // scores up to some 1000 either way
+    Attention attention({{900, 1}, {300, 1}}, {4, 2, 64, 16}, 1);
+    attention.scale = scale;
+    rig.run(rig.stages().attention, attention.args(true));
+    CHECK(error_of(attention.out.data(), attention.expected()) < 1e-3);  // the scores' own f32 rounding
+  }
+}
+
 TEST_CASE("splitting a row's chunks over the threads changes no bit") {
   Rig alone(1), four(4);
   for (const uint32_t window : {0u, 300u}) {

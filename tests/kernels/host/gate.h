@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/host/pool.h"
 #include "kernels/host/stream.h"
 #include "tests/kernels/host/rig.h"
 

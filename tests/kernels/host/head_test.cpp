@@ -100,21 +100,24 @@ TEST_CASE("a row whose logits are not finite is marked, and only that row") {
 
 TEST_CASE("sample takes the lowest of the largest logits") {
   Rig rig;
-  Head head(DType::f32, {0, 0, 0, 0, -1}, 1);
-  for (uint32_t o = 0; o < 5; ++o) {
+  Head head(DType::f32, {0, 0, 0, 0, -1, 0}, 1);
+  for (uint32_t o = 0; o < 6; ++o) {
     head.row_status[o] = 0;
     for (uint32_t i = 0; i < Head::kVocab; ++i) head.logits[o * Head::kVocab + i] = -1 - static_cast<float>(i % 7);
   }
   head.logits[0 * Head::kVocab + 100] = 5;                                           // the last
   head.logits[1 * Head::kVocab + 40] = head.logits[1 * Head::kVocab + 60] = 0.5f;    // a tie
   head.logits[2 * Head::kVocab + 3] = -0.0f, head.logits[2 * Head::kVocab + 9] = 0;  // equal too
+  head.logits[5 * Head::kVocab + 50] = 5;
+  head.row_status[5] = static_cast<int32_t>(Code::numeric);
   rig.run(rig.stages().sample, head.sample());
   CHECK(head.tokens[0] == 100);
   CHECK(head.tokens[1] == 40);
   CHECK(head.tokens[2] == 3);
   CHECK(head.tokens[3] == 0);
   CHECK(head.tokens[4] == kNoToken);
-  CHECK(head.tokens.untouched(5, 6));
+  CHECK(head.tokens[5] == 0);
+  CHECK(head.tokens.untouched(6, 7));
 }
 
 TEST_CASE("kv_copy copies blocks in every layer, in their order, and nothing else") {

@@ -26,8 +26,8 @@ struct Product {
         x(random.floats(size_t{rows} * shape.in)), norm(random.floats(shape.in, 0.5f, 1.5f)), bias(random.floats(shape.out)),
         residual(random.floats(size_t{rows} * shape.out)), normed(size_t{rows} * shape.in), sums(size_t{rows} * shape.out),
         out(size_t{rows} * shape.out / 2), header(header_of(live)), with_bias(with_bias) {
-    for (size_t i = size_t{live} * shape.in; i < x.size(); ++i) x[i] = Array<float>::poison();
-    for (size_t i = size_t{live} * shape.out; i < residual.size(); ++i) residual[i] = Array<float>::poison();
+    for (size_t i = size_t{live} * shape.in; i < x.size(); ++i) x[i] = kSentinel;
+    for (size_t i = size_t{live} * shape.out; i < residual.size(); ++i) residual[i] = kSentinel;
   }
   QkvArgs qkv() {
     return {header.view(), x.view(), norm.view(), weights.matrix(), with_bias ? bias.view() : DevicePtr<const float>{},
@@ -87,7 +87,7 @@ TEST_CASE("linear_residual adds the product to the hidden state; padding is left
     for (size_t i = 0; i < expected.size(); ++i) expected[i] += p.residual[i];
     rig.run(rig.stages().linear_residual, p.linear_residual());
     CHECK(error_of(p.residual.data(), expected) < 1e-5);
-    CHECK(p.residual.untouched(size_t{p.live} * p.shape.out, p.residual.size()));
+    CHECK(all_sentinel(p.residual, size_t{p.live} * p.shape.out));
   });
 }
 

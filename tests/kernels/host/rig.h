@@ -98,6 +98,13 @@ inline double error_of(const float* actual, const std::vector<double>& expected)
   return worst;
 }
 
+// What stands in padding that a stage reads and writes in place: a NaN would come through arithmetic unchanged.
+inline constexpr float kSentinel = 777;
+
+inline bool all_sentinel(const Array<float>& values, size_t begin) {
+  return std::all_of(values.data() + begin, values.data() + values.size(), [](float value) { return value == kSentinel; });
+}
+
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}

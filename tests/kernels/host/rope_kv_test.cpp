@@ -16,7 +16,7 @@ struct RopeKv {
       : pass(std::move(seqs), shape, rows_per_seq, padding), width((shape.heads + 2 * shape.kv_heads) * shape.head_dim),
         cos_sin(random.floats(size_t{pass.rows} * shape.head_dim)), q_norm(random.floats(shape.head_dim, 0.5f, 2)),
         k_norm(random.floats(shape.head_dim, 0.5f, 2)), qkv(random.floats(size_t{pass.rows} * width)) {
-    for (size_t i = size_t{pass.live} * width; i < qkv.size(); ++i) qkv[i] = Array<float>::poison();
+    for (size_t i = size_t{pass.live} * width; i < qkv.size(); ++i) qkv[i] = kSentinel;
   }
   RopeKvArgs args(bool norms) {
     return {pass.header.view(), pass.meta(), pass.shape, cos_sin.view(), norms ? q_norm.view() : DevicePtr<const float>{},
@@ -65,7 +65,7 @@ TEST_CASE("rope_kv norms and rotates q and k in place, and puts k and v at each 
           }
         }
         CHECK(same_bits(rope.pass.cache, cache));
-        CHECK(rope.qkv.untouched(size_t{rope.pass.live} * rope.width, rope.qkv.size()));
+        CHECK(all_sentinel(rope.qkv, size_t{rope.pass.live} * rope.width));
       }
     }
   }

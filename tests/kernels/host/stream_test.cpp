@@ -128,23 +128,37 @@ TEST_CASE("idle threads use no processor time") {
   CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 0.05);
 }
 
-// The divisor comes from memory, so that the division happens where and when the op runs.
-void divide(float* const& values, host::Pool&) { values[0] = values[1] / values[2]; }
+struct Quotients {
+  float dividend, divisor;  // from memory, so that the division happens where and when the op runs
+  std::atomic<uint32_t> inside;
+  float result[2];
+};
+
+// One division on each of two threads: neither goes on before the other is there.
+void divide(Quotients* const& quotients, host::Pool& pool) {
+  quotients->inside.store(0);
+  pool.for_each(2, [&](uint32_t item) {
+    ++quotients->inside;
+    while (quotients->inside.load() < 2) std::this_thread::yield();
+    quotients->result[item] = quotients->dividend / quotients->divisor;
+  });
+}
 
 TEST_CASE("the host's rounding mode does not reach the compute threads") {
-  float values[3] = {0, 1, 3};
+  Quotients quotients = {1, 3, {0}, {0, 0}};
   REQUIRE(std::fesetround(FE_UPWARD) == 0);
-  Rig rig;
+  Rig rig(2);
   auto& queue = static_cast<host::HostStream&>(*rig.stream);
-  const Status submitted = queue.submit(host::make_op(host::OpKind::stage, host::run_with<float*, divide>, &values[0]));
+  const host::Op op = host::make_op(host::OpKind::stage, host::run_with<Quotients*, divide>, &quotients);
+  const Status submitted = queue.submit(op);  // starts the leader
   std::fesetround(FE_TONEAREST);
   REQUIRE(submitted.ok());
   rig.finish();
-  CHECK(values[0] == std::bit_cast<float>(0x3EAAAAABu));  // 1/3 to nearest; the neighbour above is ...AC
-  values[1] = -1;
-  REQUIRE(queue.submit(host::make_op(host::OpKind::stage, host::run_with<float*, divide>, &values[0])).ok());
+  for (const float result : quotients.result) CHECK(result == std::bit_cast<float>(0x3EAAAAABu));  // upward: the same
+  quotients.dividend = -1;
+  REQUIRE(queue.submit(op).ok());
   rig.finish();
-  CHECK(values[0] == std::bit_cast<float>(0xBEAAAAABu));  // upward would give ...AA
+  for (const float result : quotients.result) CHECK(result == std::bit_cast<float>(0xBEAAAAABu));  // upward: ...AA
 }
 
 }  // namespace

@@ -101,18 +101,18 @@ TEST_SUITE("validate refuses") {
   TEST_CASE("a query_start that does not cover the rows in order") {
     const Bench bench(PassKind::prefill);
     Given g = pair_of(PassKind::prefill);
-    const auto refuse = [&](std::vector<uint32_t> starts, int32_t seq) {
+    const auto refuse = [&](std::vector<uint32_t> starts, int32_t seq, const char* part) {
       g.query_start = std::move(starts);
-      bench.refuse(g, Code::invalid_argument, -1, seq, "query_start");
+      bench.refuse(g, Code::invalid_argument, -1, seq, part);
     };
-    refuse({1, 2, 4}, 0);
-    refuse({0, 0, 4}, 0);
-    refuse({0, 4, 4}, 1);
-    refuse({0, 3, 2}, 1);
-    refuse({0, 5, 4}, 0);
-    refuse({0, 2, 3}, 1);
-    refuse({0, 2, 5}, 1);
-    refuse({0, 0xFFFFFFFFu, 4}, 0);
+    refuse({1, 2, 4}, 0, "begins with 1");
+    refuse({0, 0, 4}, 0, "sequence 0 the rows 0 to 0");
+    refuse({0, 4, 4}, 1, "sequence 1 the rows 4 to 4");
+    refuse({0, 3, 2}, 1, "sequence 1 the rows 3 to 2");
+    refuse({0, 5, 4}, 0, "sequence 0 the rows 0 to 5");
+    refuse({0, 2, 3}, 1, "ends at 3");
+    refuse({0, 2, 5}, 1, "sequence 1 the rows 2 to 5");
+    refuse({0, 0xFFFFFFFFu, 4}, 0, "sequence 0 the rows 0 to 4294967295");
   }
 
   TEST_CASE("outputs that are no rows, and outputs out of order") {
@@ -271,6 +271,9 @@ TEST_SUITE("validate refuses") {
     Given g = pair_of(PassKind::decode);
     g.seq_slot = std::vector<int32_t>{-1, -2, 0, -1};
     bench.refuse(g, Code::range, 2, 1, "0 adapter slots");
+    g.seq_slot.reset();
+    g.moe_row_adapter = std::vector<int32_t>{-1, 0, -1, -1};
+    bench.refuse(g, Code::range, 1, 0, "moe_row_adapter 0");
   }
 
   TEST_CASE("slots that there are not") {

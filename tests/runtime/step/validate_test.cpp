@@ -149,6 +149,7 @@ TEST_SUITE("validate accepts") {
     CHECK(bench.accept(given({{2, 257, {0, 1, 2}}}, false)).chunks == 3);
     CHECK(bench.accept(given({{1, 513, {0, 1, 2, 3, 4}}}, false)).chunks == 3);
     CHECK(bench.accept(given({{1, 257, {0, 1, 2}}, {2, 2, {3}}, {1, 0, {}}}, true)).chunks == 4);
+    CHECK(bench.accept(given({{3, 3, {0}}, {2, 255, {1, 2}}, {2, 257, {3, 4, 5}}}, true)).chunks == 3 + 2 + 3);
   }
 
   TEST_CASE("sequences that sit out, whatever their tokens, positions and table are") {
