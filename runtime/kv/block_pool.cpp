@@ -46,9 +46,7 @@ Status BlockPool::release(const int32_t* blocks, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t& references = references_[static_cast<uint32_t>(blocks[i])];
     if (references == 0) {  // named more often than it has references: take it all back
-      for (uint32_t k = i; k-- > 0;) {
-        if (references_[static_cast<uint32_t>(blocks[k])]++ == 0) --free;
-      }
+      for (uint32_t k = 0; k < i; ++k) ++references_[static_cast<uint32_t>(blocks[k])];
       return fail(Code::conflict, "block %d at index %u is released more often than it has references", blocks[i], i).at_row(i);
     }
     if (--references == 0) free_[free++] = blocks[i];

@@ -47,23 +47,23 @@ class Builder {
 
   bool null() { return add(JsonKind::null); }
   bool boolean(bool value) {
-    add(JsonKind::boolean);
+    if (!add(JsonKind::boolean)) return false;
     open_.back().boolean = value;
     return true;
   }
   bool number_integer(int64_t value) { return number_float(static_cast<double>(value), {}); }
   bool number_unsigned(uint64_t value) {
-    add(JsonKind::natural);
+    if (!add(JsonKind::natural)) return false;
     open_.back().natural = value;
     return true;
   }
   bool number_float(double value, const std::string&) {
-    add(JsonKind::number);
+    if (!add(JsonKind::number)) return false;
     open_.back().number = value;
     return true;
   }
   bool string(const std::string& value) {
-    add(JsonKind::string);
+    if (!add(JsonKind::string)) return false;
     open_.back().first = keep(value);
     open_.back().count = static_cast<uint32_t>(value.size());
     return true;
@@ -102,6 +102,10 @@ class Builder {
     return first;
   }
   bool add(JsonKind kind) {
+    if (left_-- == 0) {
+      status_ = fail(Code::limit, "%s: more than %u values", file_, JsonDocument::kMaxValues);
+      return false;
+    }
     JsonNode node;
     node.kind = kind;
     node.key_first = key_first_;
@@ -134,6 +138,7 @@ class Builder {
   std::vector<JsonNode> open_;
   std::vector<uint32_t> starts_;  // places in open_ of the containers that have not ended
   uint32_t key_first_ = 0, key_bytes_ = 0;
+  uint32_t left_ = JsonDocument::kMaxValues;
   Status status_;
 };
 
@@ -157,8 +162,10 @@ Json Json::find(std::string_view name) const {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, const char* file) {
-  // Then every offset and count fits 32 bits: a value takes two bytes at least, an escape never grows.
+  // Then every offset fits 32 bits: strings do not grow when their escapes are read.
   if (text.size() > 0x7FFFFFFF) return fail(Code::limit, "%s: larger than 2 GiB", file);
+  // nlohmann takes a zero byte for the end of the text; JSON has no place for one.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) return fail(Code::format, "%s: not JSON in UTF-8, near byte %zu", file, zero);
   JsonDocument document;
   Builder builder(file, &document.nodes_, &document.pool_);
   bool parsed = false;

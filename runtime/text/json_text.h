@@ -53,9 +53,10 @@ class Json {
 class JsonDocument {
  public:
   static constexpr uint32_t kMaxDepth = 64;
+  static constexpr uint32_t kMaxValues = 1u << 24;  // a vocabulary of 150,000 tokens and its merges take 600,000
 
   // Parses all of `text`.  `format`, naming `file` and the byte, for what is not JSON, malformed UTF-8, an object with one key twice, more
-  // than kMaxDepth levels and anything behind the value; `limit` for 2 GiB and more.
+  // than kMaxDepth levels and anything behind the value; `limit` for more than 2 GiB or kMaxValues.
   static Result<JsonDocument> parse(std::string_view text, const char* file);
   Json root() const { return {&nodes_.back(), nodes_.data(), pool_.data()}; }
 

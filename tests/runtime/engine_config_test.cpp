@@ -151,6 +151,11 @@ TEST_SUITE("engine config") {
     for (const uint32_t flags : {8u, 0x80000000u, 9u}) refused(with(&EngineConfig::flags, flags), Code::invalid_argument, "flags");
   }
 
+  TEST_CASE("up to 1024 threads can be asked for") {
+    CHECK(resolve(with(&EngineConfig::num_threads, 1024), model_of()).ok());
+    refused(with(&EngineConfig::num_threads, 1025), Code::invalid_argument, "num_threads 1025");
+  }
+
   TEST_CASE("what is not there yet is unsupported, by name") {
     refused(with(&EngineConfig::flags, kValidate), Code::unsupported, "TDL_ENGINE_VALIDATE");
     refused(with(&EngineConfig::max_adapters, 1), Code::unsupported, "max_adapters");

@@ -56,11 +56,12 @@ constexpr uint64_t kBlockBytes = 3 * 2 * 2 * 64 * 32 * 4;  // layers, heads, K a
 
 TEST_SUITE("memory plan") {
   TEST_CASE("every part of the arena has its room, aligned, and no two overlap") {
-    for (const uint32_t odd : {0u, 1u, 7u}) {
+    for (const uint32_t odd : {0u, 1u, 77u}) {
       Request request;
       request.config.max_seqs += odd;
       request.config.max_prefill_rows += odd;
       request.model.vocab_size += odd;
+      request.model.num_kv_heads = odd == 1 ? 1 : 4;
       const MemoryPlan plan = request.plan();
       const EngineLimits limits = request.limits();
       const ModelConfig& m = request.model;
@@ -137,7 +138,10 @@ TEST_SUITE("memory plan") {
     CAPTURE(message);
     CHECK(message.find("1024 tokens") != std::string::npos);
     CHECK(message.find("16 KV blocks") != std::string::npos);
-    CHECK(message.find("room for 0") != std::string::npos);
+    CHECK(message.find("room for 0 (0 bytes)") != std::string::npos);
+    request.device.free = 0;
+    request.config.num_blocks = 3;
+    CHECK(std::string(request.make().status().message()).find("room for 3 (" + std::to_string(3 * kBlockBytes) + " bytes)") != std::string::npos);
   }
 
   TEST_CASE("a number of blocks is taken as it is, if a sequence fits") {
@@ -163,6 +167,8 @@ TEST_SUITE("memory plan") {
 
   TEST_CASE("more blocks than can be numbered is over the limit") {
     Request request;
+    request.config.num_blocks = INT32_MAX;
+    CHECK(request.plan().num_blocks == INT32_MAX);
     request.config.num_blocks = 1u << 31;
     CHECK(request.make().status().code() == Code::limit);
     CHECK(request.make().status().required() == uint64_t{1} << 31);
@@ -198,6 +204,8 @@ TEST_SUITE("memory plan") {
     request.device.bf16 = true;
     CHECK(request.plan().kv_dtype == DType::bf16);
     CHECK(request.plan().kv.bytes_per_block() == kBlockBytes / 2);
+    request.config.kv_dtype = 3;
+    CHECK(request.make().status().code() == Code::unsupported);
     for (const int32_t type : {-1, 4, INT32_MAX}) {
       request.config.kv_dtype = type;
       CHECK(request.make().status().code() == Code::invalid_argument);
@@ -216,9 +224,10 @@ TEST_SUITE("memory plan") {
     CHECK(request.plan().max_chunks == 2001);
   }
 
-  TEST_CASE("a pool's reference counts are counted") {
+  TEST_CASE("validation's bits and a pool's reference counts are counted") {
     Request request;
     const uint64_t caller = request.plan().host_pageable;
+    CHECK(caller == (8 * 16 * 64 + 8 * 16) / 8);
     request.config.kv_mode = 1;
     CHECK(request.plan().host_pageable == caller + 8 * 16 * 8);
   }

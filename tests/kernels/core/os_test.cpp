@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <sched.h>
 #include <sys/stat.h>
 
 #include "tests/support/fault.h"
@@ -96,7 +97,7 @@ TEST_SUITE("os files") {
     const auto file = File::open(folder.write("f", "0123456789").c_str());
     REQUIRE(file.ok());
     std::string text(20, '-');
-    for (const auto& [offset, bytes] : std::vector<std::pair<uint64_t, uint64_t>>{{0, 11}, {10, 1}, {11, 0}, {5, UINT64_MAX}, {UINT64_MAX, 2}})
+    for (const auto& [offset, bytes] : std::vector<std::pair<uint64_t, uint64_t>>{{0, 11}, {10, 1}, {11, 0}, {5, 8}, {5, UINT64_MAX}, {UINT64_MAX, 2}})
       CHECK(file.value().read(offset, text.data(), bytes).code() == Code::io);
     CHECK(text == std::string(20, '-'));
   }
@@ -165,6 +166,26 @@ TEST_SUITE("os files") {
     CHECK(third.bytes() == 3);
     CHECK(third.read(1, text, 2).ok());
     CHECK(std::string(text) == "bcc");
+  }
+
+  TEST_CASE("are closed with their object, also after a failure") {
+    const TempFolder folder;
+    const std::string path = folder.write("f", "abc");
+    const auto descriptors = [] {
+      size_t count = 0;
+      for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+      return count;
+    };
+    const size_t before = descriptors();
+    for (int i = 0; i < 10; ++i) {
+      auto file = File::open(path.c_str());
+      REQUIRE(file.ok());
+      *file = File();
+      CHECK_FALSE(File::open(folder.path().c_str()).ok());
+      const Fault fault(Site::stat_file);
+      CHECK_FALSE(File::open(path.c_str()).ok());
+    }
+    CHECK(descriptors() == before);
   }
 
   TEST_CASE("faults of opening, looking and reading are io errors") {
@@ -238,9 +259,36 @@ TEST_SUITE("os") {
     CHECK_FALSE(thread.joinable());
   }
 
-  TEST_CASE("memory, cores and time are plausible") {
-    CHECK(os::available_memory() > uint64_t{1} << 20);
-    CHECK(os::usable_cores() >= 1);
+  TEST_CASE("available memory is what the system says") {
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    uint64_t kilobytes = 0;
+    while (file >> word && word != "MemAvailable:") {
+    }
+    file >> kilobytes;
+    REQUIRE(file.good());
+    CHECK(os::available_memory() > kilobytes * 1024 / 2);
+    CHECK(os::available_memory() < kilobytes * 1024 * 2);
+  }
+
+  TEST_CASE("usable cores are those that the process may run on") {
+    cpu_set_t before, one;
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    CHECK(os::usable_cores() == static_cast<uint32_t>(CPU_COUNT(&before)));
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) ++first;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    const uint32_t cores = os::usable_cores();
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+    CHECK(cores == 1);
+  }
+
+  TEST_CASE("time is the monotonic clock's, in nanoseconds") {
+    const auto clock = static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+    CHECK(os::now_ns() >= clock);
+    CHECK(os::now_ns() - clock < 60'000'000'000);
     const uint64_t start = os::now_ns();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     const uint64_t passed = os::now_ns() - start;

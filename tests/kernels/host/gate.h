@@ -10,25 +10,27 @@
 
 namespace tdl::test {
 
-// Holds a stream up until open().
+// Holds a stream up until open(), or until it is destroyed.
 class Gate {
  public:
   ~Gate() { open(); }
   void hold(Stream& stream) {
     auto& queue = static_cast<host::HostStream&>(stream);
     REQUIRE(queue.ready().ok());
-    queue.push(host::make_op(host::OpKind::always, host::run_with<Args, pass>, Args{&open_}));
+    queue.push(host::make_op(host::OpKind::always, host::run_with<Args, pass>, Args{new Flag(open_)}));
   }
-  void open() { open_.store(true); }
+  void open() { open_->store(true); }
 
  private:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
   struct Args {
-    std::atomic<bool>* open;
+    Flag* open;  // the op's own share: the gate may be gone before it has run
   };
   static void pass(const Args& args, host::Pool&) {
-    while (!args.open->load()) std::this_thread::yield();
+    const std::unique_ptr<Flag> open(args.open);
+    while (!(*open)->load()) std::this_thread::yield();
   }
-  std::atomic<bool> open_{false};
+  Flag open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 // A stage that appends a number to a list.

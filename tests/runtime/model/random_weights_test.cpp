@@ -68,6 +68,22 @@ TEST_SUITE("random weights") {
     }
   }
 
+  TEST_CASE("are the same numbers in every type, as far as it can hold them") {
+    const Loaded wide(plan_of(random_config(DType::f32), nullptr), nullptr), half(plan_of(random_config(DType::f16), nullptr), nullptr),
+        brain(plan_of(random_config(DType::bf16), nullptr), nullptr);
+    const std::vector<float> exact = values_of(wide, wide.weights.embed), f16 = values_of(half, half.weights.embed), bf16 = values_of(brain, brain.weights.embed);
+    REQUIRE(f16.size() == exact.size());
+    uint32_t wrong = 0, tiny = 0;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      const float size = std::abs(exact[i]);
+      wrong += size < 0x1p-14f ? f16[i] != 0.0f : std::abs(f16[i] - exact[i]) > size * 0x1p-10f;
+      wrong += std::abs(bf16[i] - exact[i]) > size * 0x1p-8f;
+      tiny += size < 0x1p-14f;
+    }
+    CHECK(wrong == 0);
+    CHECK(tiny > 5);
+  }
+
   TEST_CASE("are the same at every load, and differ between matrices") {
     const ModelConfig config = random_config(DType::bf16);
     const Loaded first(plan_of(config, nullptr), nullptr), second(plan_of(config, nullptr), nullptr);

@@ -176,6 +176,20 @@ TEST_SUITE("weights") {
     }
   }
 
+  TEST_CASE("nothing is wasted but the alignment, and nothing at all where parts are multiples of it") {
+    ModelConfig exact = tiny_config("LlamaForCausalLM");
+    exact.vocab_size = exact.hidden_size = exact.intermediate_size = 64;
+    exact.head_dim = 64;
+    exact.inv_freq.assign(64, 1.0f);
+    exact.qkv_bias = exact.mlp_bias = false;
+    for (const ModelConfig& config : {exact, full_config(), tiny_config("LlamaForCausalLM")}) {
+      const WeightPlan plan = plan_of(config, nullptr);
+      uint64_t bytes = 0;
+      for (const auto& [address, size] : places_of(config, plan.bind(4096))) bytes += (size + 255) / 256 * 256;
+      CHECK(plan.bytes() == bytes);
+    }
+  }
+
   TEST_CASE("bind moves every address with the base, the first part's too") {
     const ModelConfig config = full_config();
     const TinyCheckpoint checkpoint(tiny_tensors(config));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/step/metadata.h"
+#include "tests/kernels/host/gate.h"
 #include "tests/runtime/step/given.h"
 #include "tests/runtime/step/staging.h"
 
@@ -87,6 +88,24 @@ TEST_SUITE("metadata block") {
     }
     rig.finish();
     CHECK(*rig.block->staging_free());
+  }
+
+  TEST_CASE("a staging is not free while its copy waits in the stream, and its content goes up all the same") {
+    const Bench bench(PassKind::decode);
+    BlockRig rig(bench);
+    Gate gate;
+    gate.hold(*rig.stream);
+    rig.upload(bench, given({{1, 9, {4, 5, 6}}}, false));
+    CHECK(*rig.block->staging_free());  // the other one
+    rig.upload(bench, given({{1, 10, {4, 5, 6}}}, false));
+    CHECK_FALSE(*rig.block->staging_free());
+    gate.open();
+    CHECK(rig.block->wait_staging().ok());
+    CHECK(*rig.block->staging_free());
+    rig.finish();
+    uint32_t length = 0;
+    std::memcpy(&length, rig.on_device() + rig.layout.decode.seq_len, sizeof length);
+    CHECK(length == 10);
   }
 
   TEST_CASE("uploads in stream order leave the last one on the device") {

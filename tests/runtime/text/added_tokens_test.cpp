@@ -4,7 +4,6 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
@@ -18,8 +17,9 @@ std::vector<text::NewToken> model_tokens(const std::vector<std::string_view>& co
 }
 
 text::AddedTokens make(const Json& list) {
+  const Parsed parsed(list);
   std::vector<text::NewToken> tokens;
-  auto made = text::AddedTokens::read(&list, kPlain, &tokens);
+  auto made = text::AddedTokens::read(parsed.root(), kPlain, &tokens);
   REQUIRE_MESSAGE(made.ok(), std::string(made.status().message()));
   return std::move(made).value();
 }
@@ -44,7 +44,7 @@ std::string marked(const text::AddedTokens& tokens, std::string_view text, bool 
 
 Code refusal(const Json& list, const std::vector<std::string_view>& model = {}) {
   std::vector<text::NewToken> tokens = model_tokens(model);
-  return text::AddedTokens::read(&list, kPlain, &tokens).status().code();
+  return text::AddedTokens::read(Parsed(list).root(), kPlain, &tokens).status().code();
 }
 
 }  // namespace
@@ -104,11 +104,11 @@ TEST_CASE("finds each of a thousand tokens") {
 
 TEST_CASE("normalized tokens are matched by their normal form, the special one before") {
   const Json json = {{"type", "Lowercase"}};
-  auto normalizer = text::Normalizer::read(&json);
+  auto normalizer = text::Normalizer::read(Parsed(json).root());
   REQUIRE(normalizer.ok());
   std::vector<text::NewToken> tokens;
   const Json list = {token("Ab", 0, {"normalized"}), token("AB", 1, {"normalized", "special"}), token("Raw", 2)};
-  auto made = text::AddedTokens::read(&list, normalizer.value(), &tokens);
+  auto made = text::AddedTokens::read(Parsed(list).root(), normalizer.value(), &tokens);
   REQUIRE(made.ok());
   std::vector<text::Segment> segments;
   made->find_normalized("xab", true, &segments);
@@ -122,7 +122,7 @@ TEST_CASE("normalized tokens are matched by their normal form, the special one b
 TEST_CASE("tokens outside the vocabulary are numbered on from its size, in the order of the file") {
   std::vector<text::NewToken> tokens = model_tokens({"a", "b", "c"});
   const Json list = {token("<x>", 9), token("b", 1), token("<y>", 5)};
-  REQUIRE(text::AddedTokens::read(&list, kPlain, &tokens).ok());
+  REQUIRE(text::AddedTokens::read(Parsed(list).root(), kPlain, &tokens).ok());
   REQUIRE(tokens.size() == 6);
   CHECK(tokens[3].id == 3);
   CHECK(tokens[4].id == 1);

@@ -4,7 +4,6 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
@@ -30,11 +29,12 @@ struct Model {
 };
 
 Result<Model> read(const Json& json) {
+  const Parsed parsed(json);
   std::vector<text::NewToken> tokens;
-  TDL_TRY(text::Bpe::read_vocabulary(json, &tokens));
+  TDL_TRY(text::Bpe::read_vocabulary(parsed.root(), &tokens));
   Model model;
   TDL_ASSIGN(model.vocabulary, text::Vocabulary::build(tokens));
-  TDL_ASSIGN(model.bpe, text::Bpe::read(json, model.vocabulary));
+  TDL_ASSIGN(model.bpe, text::Bpe::read(parsed.root(), model.vocabulary));
   return model;
 }
 

@@ -14,9 +14,9 @@ std::string from_hex(const std::string& hex) {
 
 void check_family(const std::string& name) {
   const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json(name));
-  const text::Json cases = data_json("cases.json");
+  const Json cases = data_json("cases.json");
   const std::vector<std::string> texts = cases["texts"];
-  const text::Json& expected = cases[name];
+  const Json& expected = cases[name];
   REQUIRE(texts.size() > 300);
   for (size_t i = 0; i < texts.size(); ++i) {
     CAPTURE(i);
@@ -28,25 +28,25 @@ void check_family(const std::string& name) {
     if (expected["added"].contains(key)) CHECK(encode(*tokenizer, texts[i], {false, true}) == expected["added"][key].get<Ids>());
     CHECK(encode(*tokenizer, texts[i], {true, false}) == (expected["as_text"].contains(key) ? expected["as_text"][key].get<Ids>() : ids));
   }
-  for (const text::Json& row : expected["random"]) {
+  for (const Json& row : expected["random"]) {
     const Ids ids = row["ids"];
     CHECK(decode(*tokenizer, ids) == from_hex(row["bytes"]));
     CHECK(decode(*tokenizer, ids, true) == from_hex(row["without_special"]));
   }
 }
 
-void apply(const text::Json& changes, text::Json* document) {
+void apply(const Json& changes, Json* document) {
   for (const auto& [name, value] : changes.items()) {
-    if (name[0] == '/') (*document)[text::Json::json_pointer(name)] = value;
+    if (name[0] == '/') (*document)[Json::json_pointer(name)] = value;
   }
-  text::Json& model = (*document)["model"];
-  const text::Json without = changes.value("without", text::Json::array()), with = changes.value("with", text::Json::object());
-  for (const text::Json& token : without) model["vocab"].erase(token.get<std::string>());
+  Json& model = (*document)["model"];
+  const Json without = changes.value("without", Json::array()), with = changes.value("with", Json::object());
+  for (const Json& token : without) model["vocab"].erase(token.get<std::string>());
   for (const auto& [token, id] : with.items()) model["vocab"][token] = id;
   if (!changes.contains("first_merges")) return;
-  text::Json merges = changes["first_merges"];
-  for (const text::Json& merge : model["merges"]) merges.push_back(merge);
-  for (const text::Json& merge : changes["last_merges"]) merges.push_back(merge);
+  Json merges = changes["first_merges"];
+  for (const Json& merge : model["merges"]) merges.push_back(merge);
+  for (const Json& merge : changes["last_merges"]) merges.push_back(merge);
   model["merges"] = merges;
 }
 
@@ -58,13 +58,13 @@ TEST_CASE("tokenizes as the tokenizers package does: the structure of Llama 3") 
 TEST_CASE("tokenizes as the tokenizers package does: abacus") { check_family("abacus"); }
 
 TEST_CASE("tokenizes as the tokenizers package does: every pre-tokenizer, normalizer, flag and option that is supported") {
-  const text::Json data = data_json("variants.json");
+  const Json data = data_json("variants.json");
   const std::vector<std::string> texts = data["texts"];
-  const text::Json base = text::Json::parse(tokenizer_json("gpt2"));
+  const Json base = Json::parse(tokenizer_json("gpt2"));
   REQUIRE(data["variants"].size() > 50);
-  for (const text::Json& variant : data["variants"]) {
+  for (const Json& variant : data["variants"]) {
     CAPTURE(variant["name"].get<std::string>());
-    text::Json document = base;
+    Json document = base;
     apply(variant["changes"], &document);
     const TokenizerPtr tokenizer = make_tokenizer(document.dump());
     for (size_t i = 0; i < texts.size(); ++i) {

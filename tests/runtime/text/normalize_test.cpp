@@ -4,12 +4,11 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
 text::Normalizer make(const Json& json) {
-  auto made = text::Normalizer::read(&json);
+  auto made = text::Normalizer::read(Parsed(json).root());
   REQUIRE_MESSAGE(made.ok(), std::string(made.status().message()));
   return std::move(made).value();
 }
@@ -23,7 +22,7 @@ std::string normalized(const Json& json, std::string text) {
 std::string form(const char* type, std::string text) { return normalized({{"type", type}}, std::move(text)); }
 Json replace(const char* pattern, const std::string& content) { return {{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}}; }
 Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"normalizers", steps}}; }
-Code refusal(const Json& json) { return text::Normalizer::read(&json).status().code(); }
+Code refusal(const Json& json) { return text::Normalizer::read(Parsed(json).root()).status().code(); }
 
 }  // namespace
 
@@ -76,7 +75,7 @@ TEST_CASE("prepends and replaces, but leaves an empty text alone") {
   CHECK(normalized(replace("aa", "a"), "aaaaa") == "aaa");
   CHECK(normalized(sequence({replace("a", ""), Json{{"type", "Prepend"}, {"prepend", "x"}}}), "aa") == "");
   CHECK(normalized(sequence(Json::array()), "aa") == "aa");
-  CHECK(text::Normalizer::read(nullptr)->empty());
+  CHECK(text::Normalizer::read({})->empty());
 }
 
 TEST_CASE("replacements that would grow a text past 2^31 bytes are refused before they are made") {

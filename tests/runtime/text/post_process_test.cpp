@@ -4,7 +4,6 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
@@ -22,10 +21,10 @@ Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"processors", 
 Result<text::PostProcessor> read(const Json& json) {
   auto vocabulary = text::Vocabulary::build({{"x", 0, true, false}, {"y", 1, true, false}, {"z", 2, true, false}});
   REQUIRE(vocabulary.ok());
-  return text::PostProcessor::read(&json, vocabulary.value());
+  return text::PostProcessor::read(Parsed(json).root(), vocabulary.value());
 }
 Code refusal(const Json& json) { return read(json).status().code(); }
-Code decoder(const Json& json) { return text::check_decoder(&json).code(); }
+Code decoder(const Json& json) { return text::check_decoder(Parsed(json).root()).code(); }
 
 }  // namespace
 
@@ -39,7 +38,7 @@ TEST_CASE("a template gives the tokens before and behind the text") {
   CHECK(none->before().empty());
   CHECK(none->behind().empty());
   CHECK(read(kByteLevel).ok());
-  CHECK(text::PostProcessor::read(nullptr, text::Vocabulary()).ok());
+  CHECK(text::PostProcessor::read({}, text::Vocabulary()).ok());
 }
 
 TEST_CASE("refuses templates without the text, with it twice, and two templates") {
@@ -80,7 +79,7 @@ TEST_CASE("the decoder is ByteLevel, alone or with Fuse behind it") {
   CHECK(decoder(list(Json::array({fuse, kByteLevel}))) == Code::unsupported);
   CHECK(decoder(list(Json::array({fuse}))) == Code::unsupported);
   CHECK(decoder(list(Json::array())) == Code::unsupported);
-  CHECK(text::check_decoder(nullptr).code() == Code::unsupported);
+  CHECK(text::check_decoder({}).code() == Code::unsupported);
   for (const char* type : {"Metaspace", "WordPiece", "ByteFallback", "BPEDecoder", "CTC", "Replace", "Strip"}) {
     CHECK(decoder({{"type", type}}) == Code::unsupported);
     CHECK(decoder(list(Json::array({kByteLevel, Json{{"type", type}}}))) == Code::unsupported);

@@ -4,7 +4,6 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
@@ -25,7 +24,7 @@ Json split(const std::string& pattern, const char* behavior = "Isolated") {
 Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"pretokenizers", steps}}; }
 
 std::vector<std::string> words(const Json& json, std::string_view text) {
-  auto made = text::PreTokenizer::read(&json);
+  auto made = text::PreTokenizer::read(Parsed(json).root());
   REQUIRE_MESSAGE(made.ok(), std::string(made.status().message()));
   Collector collector;
   text::RegexScratch scratch;
@@ -33,7 +32,7 @@ std::vector<std::string> words(const Json& json, std::string_view text) {
   return collector.words;
 }
 
-Code refusal(const Json& json) { return text::PreTokenizer::read(&json).status().code(); }
+Code refusal(const Json& json) { return text::PreTokenizer::read(Parsed(json).root()).status().code(); }
 
 using Words = std::vector<std::string>;
 
@@ -60,7 +59,7 @@ TEST_CASE("malformed bytes are kept, between the words or in them") {
 
 TEST_CASE("the sink's failure ends the split") {
   const Json json = byte_level(false, true);
-  auto made = text::PreTokenizer::read(&json);
+  auto made = text::PreTokenizer::read(Parsed(json).root());
   REQUIRE(made.ok());
   Collector collector;
   collector.most = 2;
@@ -73,9 +72,9 @@ TEST_CASE("refuses other kinds and other orders of steps, by name") {
   for (const char* type : {"Metaspace", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "CharDelimiterSplit", "UnicodeScripts", "FixedLength", ""}) {
     const Json json = sequence({Json{{"type", type}}, byte_level()});
     CHECK(refusal(json) == Code::unsupported);
-    CHECK(std::string(text::PreTokenizer::read(&json).status().message()).find(type) != std::string::npos);
+    CHECK(std::string(text::PreTokenizer::read(Parsed(json).root()).status().message()).find(type) != std::string::npos);
   }
-  CHECK(text::PreTokenizer::read(nullptr).status().code() == Code::unsupported);
+  CHECK(text::PreTokenizer::read({}).status().code() == Code::unsupported);
   CHECK(refusal(split("a")) == Code::unsupported);
   CHECK(refusal(sequence(Json::array())) == Code::unsupported);
   CHECK(refusal(sequence({byte_level(), split("a")})) == Code::unsupported);

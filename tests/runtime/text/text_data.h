@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,18 @@
 namespace tdl::test {
 
 using Ids = std::vector<uint32_t>;
+using Json = nlohmann::json;  // to build files with; text::Json is the reader under test
+
+// What the readers take; lives as long as what they made may point into it.
+struct Parsed {
+  text::JsonDocument document;
+  explicit Parsed(const Json& json) {
+    auto parsed = text::JsonDocument::parse(json.dump(), "test.json");
+    REQUIRE_MESSAGE(parsed.ok(), std::string(parsed.status().message()));
+    document = std::move(parsed).value();
+  }
+  text::Json root() const { return document.root(); }
+};
 
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -36,7 +49,7 @@ inline std::string tokenizer_json(const std::string& name) {
   return read_file(name == "abacus" ? folder("TREADLE_ABACUS") + "/tokenizer.json" : folder("TREADLE_TEST_DATA") + "/text/" + name + ".json");
 }
 
-inline text::Json data_json(const std::string& name) { return text::Json::parse(read_file(folder("TREADLE_TEST_DATA") + "/text/" + name)); }
+inline Json data_json(const std::string& name) { return Json::parse(read_file(folder("TREADLE_TEST_DATA") + "/text/" + name)); }
 
 using TokenizerPtr = std::unique_ptr<const text::Tokenizer>;
 
@@ -61,24 +74,24 @@ inline std::string decode(const text::Tokenizer& tokenizer, const Ids& ids, bool
 }
 
 // The smallest legal tokenizer.json: the 256 bytes in their order as ids, no merges, ByteLevel that does not split.
-inline text::Json byte_tokenizer() {
-  text::Json vocab = text::Json::object();
+inline Json byte_tokenizer() {
+  Json vocab = Json::object();
   for (uint32_t byte = 0; byte < 256; ++byte) {
     std::string spelling;
     text::spell_bytes(std::string(1, static_cast<char>(byte)), &spelling);
     vocab[spelling] = byte;
   }
-  const text::Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  const Json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
   return {{"version", "1.0"},
-          {"added_tokens", text::Json::array()},
+          {"added_tokens", Json::array()},
           {"normalizer", nullptr},
           {"pre_tokenizer", byte_level},
           {"post_processor", nullptr},
           {"decoder", byte_level},
-          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", text::Json::array()}}}};
+          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", Json::array()}}}};
 }
 
-inline text::Json added_token(const std::string& content, uint32_t id, bool special = false) {
+inline Json added_token(const std::string& content, uint32_t id, bool special = false) {
   return {{"id", id}, {"content", content}, {"special", special}, {"single_word", false}, {"lstrip", false}, {"rstrip", false}, {"normalized", false}};
 }
 

@@ -7,7 +7,6 @@
 
 using namespace tdl;
 using namespace tdl::test;
-using text::Json;
 
 namespace {
 
