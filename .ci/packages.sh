@@ -13,6 +13,7 @@ g++ command ${CXX:-c++}
 pkg-config command pkg-config
 doctest-dev header doctest/doctest.h
 nlohmann-json3-dev header nlohmann/json.hpp
+libhwy-dev header hwy/highway.h
 libpcre2-dev header pcre2.h
 libutf8proc-dev header utf8proc.h
 "

@@ -2,15 +2,14 @@
 // is reduced to a partial (m = largest score, l = sum of exp(score - m), acc = sum of exp(score - m) v), and the partials are
 // folded in chunk order.  Whether a chunk is an item of its own (long rows, few of them) or one after the other is only a matter of
 // who does it: the arithmetic, and so every bit, is the same.
-#include <cmath>
 #include <cstring>
 
-#include "kernels/host/dot.h"
 #include "kernels/host/table.h"
 
 namespace tdl::host {
 namespace {
 
+constexpr uint32_t kMostRuns = kAttentionChunk;  // even of blocks of one position
 constexpr uint32_t kHeadTile = 8;  // q heads of one KV head that are taken through the KV together
 
 // KV positions [begin, end) of sequence `seq`; empty when the row reads nothing.
@@ -45,17 +44,16 @@ struct KvHead {
   const int32_t* table;  // the sequence's blocks
   uint32_t kv_heads, head, block_size, head_dim;
 
-  // f(keys, values, i, count) for each run of positions that lie together: i counts from `begin`.
-  template <class F>
-  void for_runs(uint32_t begin, uint32_t end, const F& f) const {
-    for (uint32_t position = begin; position < end;) {
-      const uint32_t offset = position % block_size, count = std::min(block_size - offset, end - position);
+  // The runs of positions [begin, end), at most a chunk, that lie together; gives how many.
+  uint32_t runs(uint32_t begin, uint32_t end, KvRun* to /* [kMostRuns] */) const {
+    uint32_t count = 0;
+    for (uint32_t position = begin; position < end; position += to[count++].count) {
+      const uint32_t offset = position % block_size;
       const uint64_t block = static_cast<uint64_t>(table[position / block_size]);
-      const float* keys = cache + (block * kv_heads + head) * 2 * block_size * head_dim;
-      const float* values = keys + uint64_t{block_size} * head_dim;
-      f(keys + uint64_t{offset} * head_dim, values + uint64_t{offset} * head_dim, position - begin, count);
-      position += count;
+      const float* keys = cache + (block * kv_heads + head) * 2 * block_size * head_dim + uint64_t{offset} * head_dim;
+      to[count] = {keys, keys + uint64_t{block_size} * head_dim, position - begin, std::min(block_size - offset, end - position)};
     }
+    return count;
   }
 };
 
@@ -64,45 +62,12 @@ KvHead kv_head(const AttentionArgs& args, uint32_t seq, uint32_t head) {
   return {static_cast<const float*>(at(args.kv.data)), table, args.shape.kv_heads, head, args.shape.block_size, args.shape.head_dim};
 }
 
-void add_scaled(float* __restrict acc, const float* __restrict v, float weight, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i) acc[i] += weight * v[i];
-}
-
-// A partial is [m, l, acc[head_dim]].  The partials of `heads` <= kHeadTile heads over KV positions [begin, end), which lie in one chunk.
-[[gnu::noinline]] void reduce(const KvHead& kv, const float* q /* [heads, head_dim] */, uint32_t heads, uint32_t begin, uint32_t end,
-                              float scale, float* partial /* [heads, head_dim + 2] */) {
-  const uint32_t n = kv.head_dim, length = end - begin;
-  float weight[kHeadTile][kAttentionChunk];  // scores, then exp(score - m)
-  kv.for_runs(begin, end, [&](const float* keys, const float*, uint32_t first, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i)
-      for (uint32_t h = 0; h < heads; ++h) weight[h][first + i] = dot(q + h * n, keys + i * n, n) * scale;
-  });
-  for (uint32_t h = 0; h < heads; ++h) {
-    float* out = partial + h * (n + 2);
-    float m = weight[h][0], l = 0;
-    for (uint32_t i = 1; i < length; ++i) m = weight[h][i] > m ? weight[h][i] : m;
-    for (uint32_t i = 0; i < length; ++i) l += weight[h][i] = std::exp(weight[h][i] - m);
-    out[0] = m;
-    out[1] = l;
-    std::memset(out + 2, 0, n * sizeof(float));
-  }
-  kv.for_runs(begin, end, [&](const float*, const float* values, uint32_t first, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i)
-      for (uint32_t h = 0; h < heads; ++h) add_scaled(partial + h * (n + 2) + 2, values + i * n, weight[h][first + i], n);
-  });
-}
-
-// into := the partial over both ranges.
-[[gnu::noinline]] void fold(float* __restrict into, const float* __restrict next, uint32_t n) {
-  const float m = next[0] > into[0] ? next[0] : into[0];
-  const float keep = std::exp(into[0] - m), add = std::exp(next[0] - m);
-  into[0] = m;
-  for (uint32_t i = 1; i < n + 2; ++i) into[i] = into[i] * keep + next[i] * add;
-}
-
-[[gnu::noinline]] void finish(const float* __restrict partial, uint32_t n, float* __restrict out) {
-  const float scale = 1.0f / partial[1];
-  for (uint32_t i = 0; i < n; ++i) out[i] = partial[i + 2] * scale;
+// The partials of `heads` <= kHeadTile heads over KV positions [begin, end), which lie in one chunk.
+void reduce(const InnerLoops& loops, const KvHead& kv, const float* q /* [heads, head_dim] */, uint32_t heads, uint32_t begin, uint32_t end, float scale,
+            float* partials /* [heads, head_dim + 2] */) {
+  KvRun runs[kMostRuns];
+  float scores[kHeadTile * kAttentionChunk];
+  loops.attend(q, heads, kv.head_dim, runs, kv.runs(begin, end, runs), scale, scores, partials);
 }
 
 struct Heads {
@@ -116,7 +81,7 @@ float* out_of(const AttentionArgs& args, uint32_t row, uint32_t head) {
 }
 
 // The chunks of a row one after the other.
-void attend_row(const AttentionArgs& args, uint32_t row, uint32_t kv_head_index) {
+void attend_row(const InnerLoops& loops, const AttentionArgs& args, uint32_t row, uint32_t kv_head_index) {
   const Heads shape(args.shape);
   const Visible visible = visible_to(args, row);
   const uint32_t first_head = kv_head_index * shape.per_kv;
@@ -133,10 +98,10 @@ void attend_row(const AttentionArgs& args, uint32_t row, uint32_t kv_head_index)
       const uint32_t begin = std::max(visible.begin, chunk * kAttentionChunk);
       const uint32_t end = std::min(visible.end, (chunk + 1) * kAttentionChunk);
       const bool first = chunk == visible.first_chunk();
-      reduce(kv, q, heads, begin, end, args.scale, first ? sum : next);
-      for (uint32_t h = 0; h < heads && !first; ++h) fold(sum + h * (shape.n + 2), next + h * (shape.n + 2), shape.n);
+      reduce(loops, kv, q, heads, begin, end, args.scale, first ? sum : next);
+      for (uint32_t h = 0; h < heads && !first; ++h) loops.fold(sum + h * (shape.n + 2), next + h * (shape.n + 2), shape.n);
     }
-    for (uint32_t h = 0; h < heads; ++h) finish(sum + h * (shape.n + 2), shape.n, out_of(args, row, head + h));
+    for (uint32_t h = 0; h < heads; ++h) loops.finish(sum + h * (shape.n + 2), shape.n, out_of(args, row, head + h));
   }
 }
 
@@ -145,7 +110,7 @@ float* partial_of(const AttentionArgs& args, uint32_t chunk, uint32_t head) {
 }
 
 // Chunk `index` of the pass, which is a chunk of one of its rows.
-void reduce_chunk(const AttentionArgs& args, uint32_t rows, uint32_t index, uint32_t kv_head_index) {
+void reduce_chunk(const InnerLoops& loops, const AttentionArgs& args, uint32_t rows, uint32_t index, uint32_t kv_head_index) {
   const Heads shape(args.shape);
   const uint32_t* start = at(args.chunk_start);
   const uint32_t row = static_cast<uint32_t>(std::upper_bound(start, start + rows, index) - start) - 1;
@@ -158,11 +123,11 @@ void reduce_chunk(const AttentionArgs& args, uint32_t rows, uint32_t index, uint
   for (uint32_t done = 0; done < shape.per_kv; done += kHeadTile) {
     const uint32_t head = kv_head_index * shape.per_kv + done;
     const float* q = at(args.qkv) + uint64_t{row} * shape.row_elements + head * shape.n;
-    reduce(kv, q, std::min(kHeadTile, shape.per_kv - done), begin, end, args.scale, partial_of(args, index, head));
+    reduce(loops, kv, q, std::min(kHeadTile, shape.per_kv - done), begin, end, args.scale, partial_of(args, index, head));
   }
 }
 
-void fold_row(const AttentionArgs& args, uint32_t row, uint32_t head) {
+void fold_row(const InnerLoops& loops, const AttentionArgs& args, uint32_t row, uint32_t head) {
   const uint32_t n = args.shape.head_dim;
   const Visible visible = visible_to(args, row);
   float* out = out_of(args, row, head);
@@ -174,8 +139,8 @@ void fold_row(const AttentionArgs& args, uint32_t row, uint32_t head) {
   float sum[kMostHeadDim + 2];
   std::memcpy(sum, partial_of(args, start + visible.first_chunk(), head), (n + 2) * sizeof(float));
   for (uint32_t chunk = visible.first_chunk() + 1; chunk < visible.end_chunk(); ++chunk)
-    fold(sum, partial_of(args, start + chunk, head), n);
-  finish(sum, n, out);
+    loops.fold(sum, partial_of(args, start + chunk, head), n);
+  loops.finish(sum, n, out);
 }
 
 }  // namespace
@@ -187,12 +152,12 @@ void attention(const AttentionArgs& args, Pool& pool) {
   const bool few = uint64_t{rows} * kv_heads < 4u * pool.threads() && pool.threads() > 1;
   if (few && header.num_chunks > rows && header.num_chunks <= args.max_chunks) {
     pool.for_each(header.num_chunks * kv_heads,
-                  [&](uint32_t item) { reduce_chunk(args, rows, item / kv_heads, item % kv_heads); });
-    pool.for_each(rows * args.shape.heads, [&](uint32_t item) { fold_row(args, item / args.shape.heads, item % args.shape.heads); });
+                  [&](uint32_t item) { reduce_chunk(pool.loops(), args, rows, item / kv_heads, item % kv_heads); });
+    pool.for_each(rows * args.shape.heads, [&](uint32_t item) { fold_row(pool.loops(), args, item / args.shape.heads, item % args.shape.heads); });
     return;
   }
   // Neighbouring items share a KV head, and so its cached blocks.
-  pool.for_each(rows * kv_heads, [&](uint32_t item) { attend_row(args, item % rows, item / rows); });
+  pool.for_each(rows * kv_heads, [&](uint32_t item) { attend_row(pool.loops(), args, item % rows, item / rows); });
 }
 
 }  // namespace tdl::host

@@ -1,7 +1,6 @@
 // embed: a row's token embedding and its rotary angles.
 #include <cmath>
 
-#include "kernels/host/dot.h"
 #include "kernels/host/table.h"
 
 namespace tdl::host {
@@ -12,11 +11,6 @@ uint32_t token_of(const EmbedArgs& args, uint32_t row) {
   uint32_t token = at(args.token_ids)[row];
   if (args.token_from && at(args.token_from)[row] >= 0) token = at(args.sampled_tokens)[at(args.token_from)[row]];
   return token < args.vocab_size ? token : 0;
-}
-
-template <class T>
-void embed_token(const EmbedArgs& args, uint32_t token, float* out) {
-  widen_row(static_cast<const T*>(at(args.table.data)) + uint64_t{token} * args.hidden_size, args.hidden_size, out);
 }
 
 // All in f32, the product included, as transformers does it.
@@ -35,11 +29,8 @@ void embed(const EmbedArgs& args, Pool& pool) {
   pool.for_each(live_rows(args.header, args.rows), [&](uint32_t row) {
     const uint32_t token = token_of(args, row);
     float* out = at(args.hidden) + uint64_t{row} * args.hidden_size;
-    switch (args.table.dtype) {
-      case DType::f32: embed_token<float>(args, token, out); break;
-      case DType::bf16: embed_token<Bf16>(args, token, out); break;
-      case DType::f16: embed_token<F16>(args, token, out); break;
-    }
+    const uint64_t row_bytes = uint64_t{args.hidden_size} * size_of(args.table.dtype);
+    pool.loops().widen(static_cast<const std::byte*>(at(args.table.data)) + token * row_bytes, args.table.dtype, args.hidden_size, out);
     rotary_angles(args, at(args.meta.positions)[row], at(args.cos_sin) + uint64_t{row} * args.head_dim);
   });
 }

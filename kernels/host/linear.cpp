@@ -1,7 +1,4 @@
 // The dense products of a layer: qkv, linear_residual (o and down), gate_up.
-#include <cmath>
-
-#include "kernels/host/norm.h"
 #include "kernels/host/product.h"
 #include "kernels/host/table.h"
 
@@ -9,10 +6,15 @@ namespace tdl::host {
 namespace {
 
 void norm_rows(const float* x, const float* weight, uint32_t rows, uint32_t n, float eps, float* out, Pool& pool) {
-  pool.for_each(rows, [&](uint32_t row) { rms_norm(x + uint64_t{row} * n, weight, n, eps, out + uint64_t{row} * n); });
+  pool.for_each(rows, [&](uint32_t row) { pool.loops().rms_norm(x + uint64_t{row} * n, weight, n, eps, out + uint64_t{row} * n); });
 }
 
-float silu(float x) { return x / (1.0f + std::exp(-x)); }
+// Row r of a matrix of `n` columns.
+struct RowsOf {
+  const float* x;
+  uint32_t n;
+  const float* operator()(uint32_t row) const { return x + uint64_t{row} * n; }
+};
 
 }  // namespace
 
@@ -20,7 +22,7 @@ void qkv(const QkvArgs& args, Pool& pool) {
   const uint32_t rows = live_rows(args.header, args.rows);
   const float* bias = at(args.bias);
   norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, at(args.normed), pool);
-  product(args.weight, at(args.normed), rows, pool, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
+  product(args.weight, rows, pool, RowsOf{at(args.normed), args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
     float* out = at(args.qkv) + uint64_t{row} * args.weight.out + first;
     for (uint32_t i = 0; i < outs; ++i) out[i] = bias ? sums[i] + bias[first + i] : sums[i];
   });
@@ -28,7 +30,7 @@ void qkv(const QkvArgs& args, Pool& pool) {
 
 void linear_residual(const LinearResidualArgs& args, Pool& pool) {
   const float* bias = at(args.bias);
-  product(args.weight, at(args.x), live_rows(args.header, args.rows), pool,
+  product(args.weight, live_rows(args.header, args.rows), pool, RowsOf{at(args.x), args.weight.in},
           [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
             float* out = at(args.hidden) + uint64_t{row} * args.weight.out + first;
             for (uint32_t i = 0; i < outs; ++i) out[i] += bias ? sums[i] + bias[first + i] : sums[i];
@@ -39,7 +41,7 @@ void gate_up(const GateUpArgs& args, Pool& pool) {
   const uint32_t rows = live_rows(args.header, args.rows), both = args.weight.out, intermediate = both / 2;
   const float* bias = at(args.bias);
   norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, at(args.normed), pool);
-  product(args.weight, at(args.normed), rows, pool, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
+  product(args.weight, rows, pool, RowsOf{at(args.normed), args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
     float* out = at(args.gate_up) + uint64_t{row} * both + first;
     for (uint32_t i = 0; i < outs; ++i) out[i] = bias ? sums[i] + bias[first + i] : sums[i];
   });
@@ -48,9 +50,7 @@ void gate_up(const GateUpArgs& args, Pool& pool) {
   pool.for_each(rows * slices, [&](uint32_t item) {
     const uint32_t row = item / slices, begin = item % slices * kSlice, end = std::min(begin + kSlice, intermediate);
     const float* gate = at(args.gate_up) + uint64_t{row} * both;
-    const float* up = gate + intermediate;
-    float* out = at(args.out) + uint64_t{row} * intermediate;
-    for (uint32_t i = begin; i < end; ++i) out[i] = silu(gate[i]) * up[i];
+    pool.loops().silu_mul(gate + begin, gate + intermediate + begin, end - begin, at(args.out) + uint64_t{row} * intermediate + begin);
   });
 }
 

@@ -6,8 +6,9 @@
 
 namespace tdl::host {
 
-Result<std::unique_ptr<Pool>> Pool::create(uint32_t threads) {
+Result<std::unique_ptr<Pool>> Pool::create(uint32_t threads, const InnerLoops& loops) {
   std::unique_ptr<Pool> pool(new Pool());
+  pool->loops_ = &loops;
   pool->workers_.reserve(threads - 1);
   for (uint32_t i = 1; i < threads; ++i) {
     std::thread worker;

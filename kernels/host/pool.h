@@ -8,6 +8,7 @@
 
 #include "kernels/core/status.h"
 #include "kernels/host/await.h"
+#include "kernels/host/isa/inner.h"
 
 namespace tdl::host {
 
@@ -16,12 +17,13 @@ namespace tdl::host {
 class Pool {
  public:
   // `threads` >= 1 counts the leader: one less is started.  out_of_memory when one cannot be; none is left running then.
-  static Result<std::unique_ptr<Pool>> create(uint32_t threads);
+  static Result<std::unique_ptr<Pool>> create(uint32_t threads, const InnerLoops& loops = best_inner_loops());
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   ~Pool();  // joins; no for_each may be running
 
   uint32_t threads() const noexcept { return static_cast<uint32_t>(workers_.size()) + 1; }
+  const InnerLoops& loops() const noexcept { return *loops_; }  // what this device computes with
 
   // Calls f(i) once for every i < items, from any of the threads in any order, and returns when all have returned.  f must not throw
   // and must not depend on the order.  Any thread may call it; while the workers serve another caller, the caller works alone.
@@ -38,6 +40,7 @@ class Pool {
   void take_items() noexcept;
   void work() noexcept;
 
+  const InnerLoops* loops_ = nullptr;
   std::vector<std::thread> workers_;
   Function function_ = nullptr;
   const void* context_ = nullptr;

@@ -1,38 +1,39 @@
-// Products with a stored weight matrix, a block of its rows at a time.
+// Products with a stored weight matrix, in blocks on all threads.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/host/op.h"
 #include "kernels/host/pool.h"
 #include "kernels/stages.h"
 
 namespace tdl::host {
 
-inline constexpr uint32_t kBlockOuts = 16;  // weight rows of one work item
-inline constexpr uint32_t kTileRows = 32;   // activation rows that a block is used for before the next are taken
+// How a product is cut into items.  Few rows read every weight once: narrow blocks keep all threads busy to the end.  Many rows use a
+// block of weights again and again.
+struct Blocks {
+  uint32_t outs, rows;          // of one item, at most
+  uint32_t out_blocks, row_blocks;
 
-// Sums of a block: [row of the tile][weight row of the block].
-using BlockSums = float[kTileRows][kBlockOuts];
+  Blocks(uint32_t all_outs, uint32_t all_rows)
+      : outs(all_rows <= 8 ? kBlockOuts / 2 : kBlockOuts), rows(kBlockRows), out_blocks((all_outs + outs - 1) / outs),
+        row_blocks((all_rows + rows - 1) / rows) {}
+};
 
-// sums[r][i] = x[r] . W[first + i] for r < rows <= kTileRows and i < outs <= kBlockOuts.  The bits of a sum depend on its own
-// two vectors alone (kernels/host/dot.h).
-void block_product(const Matrix& weight, uint32_t first, uint32_t outs, const float* const* x /* [rows] of [in] */, uint32_t rows,
-                   BlockSums& sums) noexcept;
-
-// x . W^T over all rows, in blocks on all threads: done(row, first, outs, sums of the row's block) for each.
-template <class Done>
-void product(const Matrix& weight, const float* x /* [rows, in] */, uint32_t rows, Pool& pool, const Done& done) {
-  if (rows == 0) return;
-  pool.for_each((weight.out + kBlockOuts - 1) / kBlockOuts, [&](uint32_t block) {
-    const uint32_t first = block * kBlockOuts, outs = std::min(kBlockOuts, weight.out - first);
-    for (uint32_t begin = 0; begin < rows; begin += kTileRows) {
-      const uint32_t count = std::min(kTileRows, rows - begin);
-      const float* tile[kTileRows];
-      for (uint32_t r = 0; r < count; ++r) tile[r] = x + uint64_t{begin + r} * weight.in;
-      BlockSums sums;
-      block_product(weight, first, outs, tile, count, sums);
-      for (uint32_t r = 0; r < count; ++r) done(begin + r, first, outs, sums[r]);
-    }
+// x . W^T over the vectors row_of(0) .. row_of(rows - 1): done(row, first, outs, sums of the row's block) for each block.
+template <class RowOf, class Done>
+void product(const Matrix& weight, uint32_t rows, Pool& pool, const RowOf& row_of, const Done& done) {
+  const Blocks blocks(weight.out, rows);
+  const uint64_t row_bytes = uint64_t{weight.in} * size_of(weight.dtype);
+  pool.for_each(blocks.out_blocks * blocks.row_blocks, [&](uint32_t item) {
+    // Neighbouring items share a block of weights.
+    const uint32_t first = item / blocks.row_blocks * blocks.outs, outs = std::min(blocks.outs, weight.out - first);
+    const uint32_t begin = item % blocks.row_blocks * blocks.rows, count = std::min(blocks.rows, rows - begin);
+    const float* x[kBlockRows];
+    for (uint32_t r = 0; r < count; ++r) x[r] = row_of(begin + r);
+    float sums[kBlockRows * kBlockOuts];
+    pool.loops().block_product({static_cast<const std::byte*>(at(weight.data)) + first * row_bytes, x, sums, weight.dtype, weight.in, outs, count});
+    for (uint32_t r = 0; r < count; ++r) done(begin + r, first, outs, sums + r * kBlockOuts);
   });
 }
 

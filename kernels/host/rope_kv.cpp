@@ -1,7 +1,6 @@
 // rope_kv: q and k norms, rotary embedding in place, and the row's k and v into the cache.
 #include <cstring>
 
-#include "kernels/host/norm.h"
 #include "kernels/host/table.h"
 
 namespace tdl::host {
@@ -30,7 +29,7 @@ void rope_kv(const RopeKvArgs& args, Pool& pool) {
     const float* cos_sin = at(args.cos_sin) + uint64_t{row} * head_dim;
     for (uint32_t h = 0; h < heads + kv_heads; ++h) {
       float* x = q + h * head_dim;
-      if (const float* norm = h < heads ? q_norm : k_norm) rms_norm(x, norm, head_dim, args.eps, x);
+      if (const float* norm = h < heads ? q_norm : k_norm) pool.loops().rms_norm(x, norm, head_dim, args.eps, x);
       rotate(x, cos_sin, head_dim / 2);
     }
     const int64_t slot = at(args.meta.slot)[row];
