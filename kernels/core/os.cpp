@@ -20,6 +20,8 @@ extern "C" [[gnu::weak, gnu::visibility("hidden")]] int32_t treadle_test_fault(i
 
 namespace tdl::os {
 
+constexpr uint64_t kHugePage = 2u << 20;
+
 bool fault(Site site) noexcept { return treadle_test_fault && treadle_test_fault(static_cast<int32_t>(site)) != 0; }
 
 Pages::Pages(Pages&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -43,6 +45,8 @@ Result<Pages> Pages::map(uint64_t bytes) {
     data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
     return fail(Code::out_of_memory, "no host memory for %llu bytes", static_cast<unsigned long long>(bytes)).needs(bytes).native(errno);
+  // Weights and KV are read from end to end: larger pages spare the processor many address look-ups.  A refusal does not matter.
+  if (bytes >= kHugePage) madvise(data, bytes, MADV_HUGEPAGE);
   pages.data_ = static_cast<std::byte*>(data);
   pages.bytes_ = bytes;
   return pages;

@@ -218,8 +218,8 @@ void silu_mul(const float* gate, const float* up, uint32_t n, float* out) {
   const V one = hn::Set(d, 1.0f);
   for_vectors(n, [&](uint32_t i, uint32_t count) {
     const V g = load_some(gate + i, count);
-    // For a large -g the exponential is infinite and the quotient 0; NaN stays NaN.
-    const V e = hn::Exp(d, hn::Neg(g));
+    // Exp is good up to 88, where the quotient is as good as 0; NaN stays NaN.
+    const V e = hn::Exp(d, hn::Min(hn::Neg(g), hn::Set(d, 88.0f)));
     const V silu = hn::Div(g, hn::Add(one, e));
     store_some(hn::Mul(hn::IfThenElse(hn::IsNaN(g), g, silu), load_some(up + i, count)), out + i, count);
   });

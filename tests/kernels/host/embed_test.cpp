@@ -1,5 +1,4 @@
 // embed: token embeddings, rotary angles, tokens that only the device knows.
-#include "kernels/host/dot.h"
 #include "tests/kernels/host/rig.h"
 
 namespace tdl::test {
@@ -64,12 +63,6 @@ TEST_CASE("embed widens every f16 number exactly") {
   Rig rig;
   rig.run(rig.stages().embed, embed.args);
   CHECK(same_bits(hidden, all.f32));
-  uint32_t wrong = 0;  // one at a time, as at the end of a row
-  for (uint32_t bits = 0; bits < 65536; ++bits) {
-    const float value = host::widen(host::F16{static_cast<uint16_t>(bits)});
-    wrong += !same_bits(&value, &all.f32[bits], 1);
-  }
-  CHECK(wrong == 0);
 }
 
 TEST_CASE("embed takes a row's token from the sampled ones where token_from says so") {
