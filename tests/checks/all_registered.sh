@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every source is compiled by this build, every test program and every check is run by Meson.  Reads what Meson and Ninja wrote into the
 # build folder, so it cannot be fooled by a name in a comment.  Arguments: the repository's root, the build folder.
-# Sources in folders called cuda count only in builds that compile at least one of them.
+# Sources in folders called cuda count only in builds that compile at least one of them; those in folders called isa may be for another
+# architecture, and need only be named in their folder's meson.build.
 . "$(dirname "$0")/check.sh"
 
 lint() {
@@ -26,6 +27,8 @@ lint() {
   files "$1" | grep -E '^(kernels|runtime|capi/src|capi/examples|tests)/.*\.(c|cpp|cu)$' | while IFS= read -r name; do
     target=$(awk -v name="$name" '$1 == name { print $2; exit }' "$scratch/compiled")
     case $name in */cuda/*) grep -q '/cuda/[^ ]* ' "$scratch/compiled" || continue ;; esac
+    stem=${name##*/} && stem=${stem%.*}
+    case $name in */isa/*) [ -n "$target" ] || ! grep -q "'$stem'" "$1/${name%/*}/meson.build" || continue ;; esac
     if [ -z "$target" ]; then
       echo "$name:1: is compiled by no meson.build"
       continue
@@ -42,10 +45,13 @@ lint() {
 }
 
 fixture() {
-  mkdir -p kernels/core kernels/cuda tests/kernels/core tests/checks build/meson-info
+  mkdir -p kernels/core kernels/cuda kernels/isa tests/kernels/core tests/checks build/meson-info
   : >kernels/core/compiled.cpp
   : >kernels/core/forgotten.cpp
   : >kernels/cuda/elsewhere.cu
+  : >kernels/isa/elsewhere.cpp
+  : >kernels/isa/forgotten.cpp
+  echo "sets = {'elsewhere': []}" >kernels/isa/meson.build
   : >tests/checks/check.sh
   : >tests/checks/good.sh
   : >tests/checks/idle.sh
@@ -60,7 +66,7 @@ fixture() {
     entry ../tests/kernels/core/misnamed.cpp tests/kernels/core/misnamed.p/misnamed.cpp.o
   } >build/compile_commands.json
   printf '[{"cmd": ["%s/tests/kernels/core/good_test"]}, {"cmd": ["sh", "%s/tests/checks/good.sh"]}]' "$build" "$(pwd -P)" >build/meson-info/intro-tests.json
-  for name in kernels/core/forgotten.cpp tests/kernels/core/idle_test.cpp tests/kernels/core/stray_test.cpp \
+  for name in kernels/core/forgotten.cpp kernels/isa/forgotten.cpp tests/kernels/core/idle_test.cpp tests/kernels/core/stray_test.cpp \
     tests/kernels/core/misnamed.cpp tests/checks/idle.sh; do echo "$name:1"; done
 }
 
