@@ -47,7 +47,8 @@ Status read_file(const tdl_source* source, std::string_view name, bool optional,
   if (asked == TDL_E_NOT_FOUND && optional) return {};
   if (asked != TDL_OK && asked != TDL_E_BUFFER_TOO_SMALL) return status_of(error);
   contents->resize(bytes);
-  if (tdl_source_read(source, name.data(), name.size(), contents->data(), contents->size(), &bytes, &error) != TDL_OK) return status_of(error);
+  if (tdl_source_read(source, name.data(), name.size(), contents->data(), contents->size(), &bytes, &error) != TDL_OK)
+    return status_of(error);
   contents->resize(bytes);
   return {};
 }
@@ -72,7 +73,9 @@ Status check_buffer(const T* buffer, size_t capacity, const size_t* given) {
 
 extern "C" {
 
-void tdl_tokenizer_info_init(tdl_tokenizer_info* info, size_t struct_size) { init_struct(info, struct_size); }
+void tdl_tokenizer_info_init(tdl_tokenizer_info* info, size_t struct_size) {
+  init_struct(info, struct_size);
+}
 
 tdl_status tdl_tokenizer_create(const tdl_source* source, tdl_tokenizer** tokenizer, tdl_error* error) {
   return guarded(error, [&]() -> Status {
@@ -103,8 +106,8 @@ tdl_status tdl_tokenizer_get_info(const tdl_tokenizer* tokenizer, tdl_tokenizer_
   });
 }
 
-tdl_status tdl_tokenizer_encode(const tdl_tokenizer* tokenizer, const char* text, size_t length, uint32_t flags, uint32_t* tokens, size_t capacity, size_t* count,
-                                tdl_error* error) {
+tdl_status tdl_tokenizer_encode(const tdl_tokenizer* tokenizer, const char* text, size_t length, uint32_t flags, uint32_t* tokens,
+                                size_t capacity, size_t* count, tdl_error* error) {
   return guarded(error, [&]() -> Status {
     TDL_TRY(check_tokenizer(tokenizer));
     TDL_TRY(check_string(text, length, "text"));
@@ -117,8 +120,8 @@ tdl_status tdl_tokenizer_encode(const tdl_tokenizer* tokenizer, const char* text
   });
 }
 
-tdl_status tdl_tokenizer_decode(const tdl_tokenizer* tokenizer, const uint32_t* tokens, size_t count, uint32_t flags, char* text, size_t capacity, size_t* length,
-                                tdl_error* error) {
+tdl_status tdl_tokenizer_decode(const tdl_tokenizer* tokenizer, const uint32_t* tokens, size_t count, uint32_t flags, char* text,
+                                size_t capacity, size_t* length, tdl_error* error) {
   return guarded(error, [&]() -> Status {
     TDL_TRY(check_tokenizer(tokenizer));
     if (!tokens && count) return fail(Code::invalid_argument, "tokens is null with count %zu", count);
@@ -130,7 +133,8 @@ tdl_status tdl_tokenizer_decode(const tdl_tokenizer* tokenizer, const uint32_t* 
   });
 }
 
-tdl_status tdl_tokenizer_token_bytes(const tdl_tokenizer* tokenizer, uint32_t token, char* bytes, size_t capacity, size_t* length, tdl_error* error) {
+tdl_status tdl_tokenizer_token_bytes(const tdl_tokenizer* tokenizer, uint32_t token, char* bytes, size_t capacity, size_t* length,
+                                     tdl_error* error) {
   return guarded(error, [&]() -> Status {
     TDL_TRY(check_tokenizer(tokenizer));
     TDL_TRY(check_buffer(bytes, capacity, length));

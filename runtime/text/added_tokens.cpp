@@ -32,7 +32,8 @@ Status read_listed(Json json, Listed* token) {
 
 Status contradiction(std::string_view content, uint32_t declared, uint32_t other) {
   const Shown name = shown(content);
-  return fail(Code::format, "%s: \"%.*s\" has id %u, but the vocabulary gives it %u", kWhere, name.length, name.data, declared, other);
+  return fail(Code::format, "%s: \"%.*s\" has id %u, but the vocabulary gives it %u", kWhere, name.length, name.data, declared,
+              other);
 }
 
 // Gives each its id, and finds ids and contents that contradict each other.
@@ -41,8 +42,10 @@ Status number(const std::vector<NewToken>& model, std::vector<Listed>* list) {
   std::unordered_map<uint32_t, const Listed*> by_declared;
   for (Listed& token : *list) {
     const Shown name = shown(token.content);
-    if (!by_content.emplace(token.content, &token).second) return fail(Code::format, "%s: \"%.*s\" appears twice", kWhere, name.length, name.data);
-    if (!by_declared.emplace(token.declared, &token).second) return fail(Code::format, "%s: id %u appears twice", kWhere, token.declared);
+    if (!by_content.emplace(token.content, &token).second)
+      return fail(Code::format, "%s: \"%.*s\" appears twice", kWhere, name.length, name.data);
+    if (!by_declared.emplace(token.declared, &token).second)
+      return fail(Code::format, "%s: id %u appears twice", kWhere, token.declared);
   }
   uint32_t next = static_cast<uint32_t>(model.size());
   for (const NewToken& known : model) {
@@ -52,7 +55,8 @@ Status number(const std::vector<NewToken>& model, std::vector<Listed>* list) {
       found->second->id = known.id;
     } else if (const auto taken = by_declared.find(known.id); taken != by_declared.end()) {
       const Shown name = shown(taken->second->content), owner = shown(known.content);
-      return fail(Code::format, "%s: \"%.*s\" has id %u, which is \"%.*s\"", kWhere, name.length, name.data, known.id, owner.length, owner.data);
+      return fail(Code::format, "%s: \"%.*s\" has id %u, which is \"%.*s\"", kWhere, name.length, name.data, known.id, owner.length,
+                  owner.data);
     }
   }
   // A token that the model knows with an id past the end moves the numbering on as well.
@@ -66,16 +70,24 @@ Status number(const std::vector<NewToken>& model, std::vector<Listed>* list) {
 // What Rust's \w means: Alphabetic, marks, decimal digits, connectors, and the two joiners.
 bool is_word(uint32_t c) {
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_LU: case UTF8PROC_CATEGORY_LL: case UTF8PROC_CATEGORY_LT: case UTF8PROC_CATEGORY_LM: case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN: case UTF8PROC_CATEGORY_MC: case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND: case UTF8PROC_CATEGORY_NL: case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
       return true;
     default:
       break;
   }
   // The symbols that are Alphabetic: letters in circles and squares.
-  return c == 0x200C || c == 0x200D || (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
-         (c >= 0x1F170 && c <= 0x1F189);
+  return c == 0x200C || c == 0x200D || (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+         (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
 bool stands_alone(std::string_view text, size_t begin, size_t end) {
@@ -151,7 +163,8 @@ void AddedTokens::find(const Matcher& matcher, std::string_view text, bool speci
     if ((token.special && !special) || (token.single_word && !stands_alone(text, begin, end))) continue;
     if (token.lstrip) {
       begin = std::max(begin, done);
-      for (Utf8Char c; (c = last_char(text.substr(done, begin - done))).length != 0 && is_white_space(c.code_point);) begin -= c.length;
+      for (Utf8Char c; (c = last_char(text.substr(done, begin - done))).length != 0 && is_white_space(c.code_point);)
+        begin -= c.length;
     }
     if (token.rstrip) {
       for (Utf8Char c; (c = first_char(text.substr(end))).length != 0 && is_white_space(c.code_point);) end += c.length;

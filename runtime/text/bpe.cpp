@@ -27,7 +27,8 @@ Status check_type(Json model) {
   if (const Json dropout = model.find("dropout"); dropout && !dropout.is_zero()) {
     return fail(Code::unsupported, "%s.dropout is not supported", kModel);
   }
-  // Byte fallback starts a word from its characters instead of its bytes: another start_word, and a decoder that joins <0x..> tokens.
+  // Byte fallback starts a word from its characters instead of its bytes: another start_word, and a decoder that joins <0x..>
+  // tokens.
   bool byte_fallback = false;
   TDL_TRY(read_bool(model, kModel, "byte_fallback", false, &byte_fallback));
   if (byte_fallback) return fail(Code::unsupported, "%s.byte_fallback is not supported", kModel);
@@ -50,9 +51,13 @@ bool split_merge(Json merge, std::string_view* left, std::string_view* right) {
 }
 
 // "#version: 0.2", the first line of the merges.txt that old files were made from.
-bool is_comment(Json merge) { return merge.text().substr(0, 8) == "#version"; }
+bool is_comment(Json merge) {
+  return merge.text().substr(0, 8) == "#version";
+}
 
-bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) { return a.order > b.order; }
+bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) {
+  return a.order > b.order;
+}
 
 }  // namespace
 
@@ -110,7 +115,8 @@ Status Bpe::read_merges(Json merges, const Vocabulary& vocabulary) {
     for (int n = 0; n < 3; ++n) {
       if (entries[n] != kNoEntry) continue;
       const Shown name = shown(names[n]);
-      return fail(Code::format, "%s.merges: entry %u needs \"%.*s\", which is not in the vocabulary", kModel, rank, name.length, name.data);
+      return fail(Code::format, "%s.merges: entry %u needs \"%.*s\", which is not in the vocabulary", kModel, rank, name.length,
+                  name.data);
     }
     if (left.empty() || right.empty()) return fail(Code::format, "%s.merges: entry %u joins an empty token", kModel, rank);
     rows.push_back({entries[0], {entries[1], rank, entries[2]}});
@@ -167,7 +173,8 @@ Status Bpe::start_word(std::string_view word, BpeScratch* scratch) const {
     uint32_t entry = of_byte_[byte];
     const bool unknown = entry == kNoEntry;
     if (unknown) {
-      if (unknown_ == kNoEntry) return fail(Code::unsupported, "the vocabulary has no token for byte 0x%02X, and no unknown token", byte);
+      if (unknown_ == kNoEntry)
+        return fail(Code::unsupported, "the vocabulary has no token for byte 0x%02X, and no unknown token", byte);
       if (fuse_unknown_ && fused) continue;
       entry = unknown_;
     }
@@ -179,8 +186,8 @@ Status Bpe::start_word(std::string_view word, BpeScratch* scratch) const {
   return {};
 }
 
-// A heap of candidates and a linked list of symbols.  A candidate may have gone stale: its left symbol merged away, or one of the two
-// changed.  As in the `tokenizers` package it counts as fresh when what now stands there still merges to the same token.
+// A heap of candidates and a linked list of symbols.  A candidate may have gone stale: its left symbol merged away, or one of the
+// two changed.  As in the `tokenizers` package it counts as fresh when what now stands there still merges to the same token.
 void Bpe::merge_word(BpeScratch* scratch) const {
   auto& symbols = scratch->symbols;
   auto& heap = scratch->heap;

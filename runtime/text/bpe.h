@@ -1,5 +1,5 @@
-// Byte pair encoding: a word starts as one token per byte, and of all neighbours that a merge names, the pair of lowest rank, leftmost
-// first, becomes one token, until no merge applies.
+// Byte pair encoding: a word starts as one token per byte, and of all neighbours that a merge names, the pair of lowest rank,
+// leftmost first, becomes one token, until no merge applies.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -32,8 +32,8 @@ class Bpe {
  public:
   // The tokens of `model` (the object "model" of tokenizer.json), appended to `tokens`.
   static Status read_vocabulary(Json model, std::vector<NewToken>* tokens);
-  // `vocabulary` holds the tokens that read_vocabulary gave.  `unsupported` for a model of another type and for dropout, byte_fallback,
-  // continuing_subword_prefix and end_of_word_suffix; `format` for a merge of tokens that are not there.
+  // `vocabulary` holds the tokens that read_vocabulary gave.  `unsupported` for a model of another type and for dropout,
+  // byte_fallback, continuing_subword_prefix and end_of_word_suffix; `format` for a merge of tokens that are not there.
   static Result<Bpe> read(Json model, const Vocabulary& vocabulary);
 
   // Appends the ids of one word, which is raw bytes.  A byte without a token becomes the unknown token; where the model has none it
@@ -53,8 +53,8 @@ class Bpe {
 
   std::array<uint32_t, 256> of_byte_{};  // entry of the byte's token, or kNoEntry
   uint32_t unknown_ = kNoEntry;
-  bool fuse_unknown_ = false;   // a run of unknown bytes is one token
-  bool ignore_merges_ = false;  // a word that is a token is that token, whatever the merges would give
+  bool fuse_unknown_ = false;    // a run of unknown bytes is one token
+  bool ignore_merges_ = false;   // a word that is a token is that token, whatever the merges would give
   std::vector<uint32_t> first_;  // [entries + 1] merges_[first_[left] .. first_[left + 1]] are those of `left`, sorted by right
   std::vector<Merge> merges_;
 };

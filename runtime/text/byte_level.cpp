@@ -26,7 +26,9 @@ static_assert(kCharOfByte[' '] == 0x120 && kCharOfByte['\n'] == 0x10A && kCharOf
 
 }  // namespace
 
-int32_t byte_of_char(uint32_t character) { return character < kAlphabetEnd ? kByteOfChar[character] : -1; }
+int32_t byte_of_char(uint32_t character) {
+  return character < kAlphabetEnd ? kByteOfChar[character] : -1;
+}
 
 void spell_bytes(std::string_view bytes, std::string* spelling) {
   for (const char byte : bytes) append_utf8(spelling, kCharOfByte[static_cast<unsigned char>(byte)]);

@@ -8,7 +8,9 @@
 
 // nlohmann checks its own invariants with JSON_ASSERT, which would end the process; here it throws, and parse() catches.
 namespace {
-[[noreturn]] void assertion_failed(const char* condition) { throw std::logic_error(condition); }
+[[noreturn]] void assertion_failed(const char* condition) {
+  throw std::logic_error(condition);
+}
 }  // namespace
 #define JSON_ASSERT(condition) ((condition) ? static_cast<void>(0) : assertion_failed(#condition))
 #include <nlohmann/json.hpp>
@@ -40,7 +42,8 @@ class Cursor {
   const char* at_;
 };
 
-// Turns the parser's events into nodes.  Values wait in `open_` until the array or object around them ends; then they move together.
+// Turns the parser's events into nodes.  Values wait in `open_` until the array or object around them ends; then they move
+// together.
 class Builder {
  public:
   Builder(const char* file, std::vector<JsonNode>* nodes, std::vector<char>* pool) : file_(file), nodes_(*nodes), pool_(*pool) {}
@@ -80,7 +83,8 @@ class Builder {
   bool end_object() {
     const auto begin = open_.begin() + starts_.back() + 1;
     std::sort(begin, open_.end(), [&](const JsonNode& a, const JsonNode& b) { return name_of(a) < name_of(b); });
-    const auto twice = std::adjacent_find(begin, open_.end(), [&](const JsonNode& a, const JsonNode& b) { return name_of(a) == name_of(b); });
+    const auto twice =
+        std::adjacent_find(begin, open_.end(), [&](const JsonNode& a, const JsonNode& b) { return name_of(a) == name_of(b); });
     if (twice == open_.end()) return end();
     const Shown name = shown(name_of(*twice));
     status_ = fail(Code::format, "%s: the key \"%.*s\" appears twice in an object", file_, name.length, name.data);
@@ -142,7 +146,9 @@ class Builder {
   Status status_;
 };
 
-Status wrong_type(const char* where, const char* name, const char* wanted) { return fail(Code::format, "%s: %s must be %s", where, name, wanted); }
+Status wrong_type(const char* where, const char* name, const char* wanted) {
+  return fail(Code::format, "%s: %s must be %s", where, name, wanted);
+}
 
 }  // namespace
 
@@ -157,7 +163,8 @@ Json Json::find(std::string_view name) const {
   const JsonNode* begin = nodes_ + node_->first;
   const JsonNode* end = begin + node_->count;
   const auto name_of = [&](const JsonNode& node) { return std::string_view(pool_ + node.key_first, node.key_bytes); };
-  const JsonNode* found = std::lower_bound(begin, end, name, [&](const JsonNode& node, std::string_view wanted) { return name_of(node) < wanted; });
+  const JsonNode* found =
+      std::lower_bound(begin, end, name, [&](const JsonNode& node, std::string_view wanted) { return name_of(node) < wanted; });
   return found != end && name_of(*found) == name ? Json(found, nodes_, pool_) : Json();
 }
 
@@ -165,7 +172,8 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, const char* file
   // Then every offset fits 32 bits: strings do not grow when their escapes are read.
   if (text.size() > 0x7FFFFFFF) return fail(Code::limit, "%s: larger than 2 GiB", file);
   // nlohmann takes a zero byte for the end of the text; JSON has no place for one.
-  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) return fail(Code::format, "%s: not JSON in UTF-8, near byte %zu", file, zero);
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return fail(Code::format, "%s: not JSON in UTF-8, near byte %zu", file, zero);
   JsonDocument document;
   Builder builder(file, &document.nodes_, &document.pool_);
   bool parsed = false;
@@ -214,7 +222,8 @@ Status need_array(Json object, const char* where, const char* name, Json* value)
 }
 
 Status to_token_id(Json value, const char* where, uint32_t* id) {
-  if (!value.is(JsonKind::natural) || value.natural() > 0x7FFFFFFFu) return fail(Code::format, "%s: a token id must be an integer below 2^31", where);
+  if (!value.is(JsonKind::natural) || value.natural() > 0x7FFFFFFFu)
+    return fail(Code::format, "%s: a token id must be an integer below 2^31", where);
   *id = static_cast<uint32_t>(value.natural());
   return {};
 }

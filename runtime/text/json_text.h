@@ -1,5 +1,5 @@
-// JSON of files that nobody vouches for: tokenizer.json and tokenizer_config.json.  nlohmann's parser reads it, behind json_text.cpp; its
-// value type is not used, because destroying one allocates, which ends the process when there is no memory.
+// JSON of files that nobody vouches for: tokenizer.json and tokenizer_config.json.  nlohmann's parser reads it, behind
+// json_text.cpp; its value type is not used, because destroying one allocates, which ends the process when there is no memory.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,16 @@
 
 namespace tdl::text {
 
-enum class JsonKind : uint8_t { absent, null, boolean, natural /* an integer from 0 to 2^64 - 1 */, number /* any other */, string, array, object };
+enum class JsonKind : uint8_t {
+  absent,
+  null,
+  boolean,
+  natural /* an integer from 0 to 2^64 - 1 */,
+  number /* any other */,
+  string,
+  array,
+  object
+};
 
 // One value, as a document keeps it.
 struct JsonNode {
@@ -36,7 +45,9 @@ class Json {
   bool boolean() const { return is(JsonKind::boolean) && node_->boolean; }
   uint64_t natural() const { return is(JsonKind::natural) ? node_->natural : 0; }
   bool is_zero() const { return is(JsonKind::natural) ? node_->natural == 0 : is(JsonKind::number) && node_->number == 0; }
-  std::string_view text() const { return is(JsonKind::string) ? std::string_view(pool_ + node_->first, node_->count) : std::string_view(); }
+  std::string_view text() const {
+    return is(JsonKind::string) ? std::string_view(pool_ + node_->first, node_->count) : std::string_view();
+  }
   uint32_t size() const { return is(JsonKind::array) || is(JsonKind::object) ? node_->count : 0; }
   Json operator[](uint32_t index) const { return index < size() ? Json(nodes_ + node_->first + index, nodes_, pool_) : Json(); }
   std::string_view key(uint32_t index) const;  // of the member that operator[] gives: members lie in the order of their keys
@@ -55,8 +66,8 @@ class JsonDocument {
   static constexpr uint32_t kMaxDepth = 64;
   static constexpr uint32_t kMaxValues = 1u << 24;  // a vocabulary of 150,000 tokens and its merges take 600,000
 
-  // Parses all of `text`.  `format`, naming `file` and the byte, for what is not JSON, malformed UTF-8, an object with one key twice, more
-  // than kMaxDepth levels and anything behind the value; `limit` for more than 2 GiB or kMaxValues.
+  // Parses all of `text`.  `format`, naming `file` and the byte, for what is not JSON, malformed UTF-8, an object with one key
+  // twice, more than kMaxDepth levels and anything behind the value; `limit` for more than 2 GiB or kMaxValues.
   static Result<JsonDocument> parse(std::string_view text, const char* file);
   Json root() const { return {&nodes_.back(), nodes_.data(), pool_.data()}; }
 

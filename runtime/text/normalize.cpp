@@ -36,7 +36,8 @@ Status append_normal(std::string_view text, Form form, std::string* out) {
     at += next.length;
     utf8proc_int32_t parts[32];  // the longest decomposition has 18
     int last_boundary_class = 0;
-    const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(next.code_point), parts, 32, options, &last_boundary_class);
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(next.code_point), parts, 32, options, &last_boundary_class);
     if (count < 0 || count > 32) return fail(Code::internal, "U+%04X has no decomposition", static_cast<unsigned>(next.code_point));
     code_points.insert(code_points.end(), parts, parts + count);
   }
@@ -45,7 +46,8 @@ Status append_normal(std::string_view text, Form form, std::string* out) {
     const auto mark = [&](utf8proc_int32_t c) { return combining_class(c) != 0; };
     start = std::find_if(start, code_points.end(), mark);
     const auto end = std::find_if_not(start, code_points.end(), mark);
-    if (end - start > 1) std::stable_sort(start, end, [&](utf8proc_int32_t a, utf8proc_int32_t b) { return combining_class(a) < combining_class(b); });
+    if (end - start > 1)
+      std::stable_sort(start, end, [&](utf8proc_int32_t a, utf8proc_int32_t b) { return combining_class(a) < combining_class(b); });
     start = end;
   }
   auto count = static_cast<utf8proc_ssize_t>(code_points.size());
@@ -57,8 +59,8 @@ Status append_normal(std::string_view text, Form form, std::string* out) {
 
 Status normal_form(Form form, std::string* text) {
   if (surely_ascii(*text) || (form.compose && !form.compatible && surely_nfc(*text))) return {};
-  // U+11A7 composes with nothing, but utf8proc 2.8 takes it for a trailing consonant and loses it (it counts those from U+11A7, where the
-  // first is U+11A8), so the text is also cut there.
+  // U+11A7 composes with nothing, but utf8proc 2.8 takes it for a trailing consonant and loses it (it counts those from U+11A7,
+  // where the first is U+11A8), so the text is also cut there.
   constexpr std::string_view kNoConsonant = "\xE1\x86\xA7";
   const std::string_view in = *text;
   std::string out;
@@ -90,13 +92,17 @@ void lowercase(std::string* text) {
       continue;
     }
     at += next.length;
-    if (next.code_point == 0x130) out.append("i\xCC\x87");  // the only character whose lower case is two: i, dot above
-    else append_utf8(&out, static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(next.code_point))));
+    if (next.code_point == 0x130)
+      out.append("i\xCC\x87");  // the only character whose lower case is two: i, dot above
+    else
+      append_utf8(&out, static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(next.code_point))));
   }
   *text = std::move(out);
 }
 
-Status too_long() { return fail(Code::limit, "%s: a text becomes longer than 2^31 bytes", kWhere); }
+Status too_long() {
+  return fail(Code::limit, "%s: a text becomes longer than 2^31 bytes", kWhere);
+}
 
 Status replace_all(const std::string& pattern, const std::string& content, std::string* text) {
   uint64_t count = 0;
@@ -156,20 +162,35 @@ Status Normalizer::read_step(Json json) {
     return {};
   }
   const Shown name = shown(type);
-  return fail(Code::unsupported, "%s type \"%.*s\"%s is not supported", kWhere, name.length, name.data, type == "Replace" ? " of a Regex" : "");
+  return fail(Code::unsupported, "%s type \"%.*s\"%s is not supported", kWhere, name.length, name.data,
+              type == "Replace" ? " of a Regex" : "");
 }
 
 Status Normalizer::apply(std::string* text) const {
   for (const Step& step : steps_) {
     if (text->empty()) return {};
     switch (step.kind) {
-      case Kind::nfc: TDL_TRY(normal_form({true, false}, text)); break;
-      case Kind::nfd: TDL_TRY(normal_form({false, false}, text)); break;
-      case Kind::nfkc: TDL_TRY(normal_form({true, true}, text)); break;
-      case Kind::nfkd: TDL_TRY(normal_form({false, true}, text)); break;
-      case Kind::lowercase: lowercase(text); break;
-      case Kind::prepend: text->insert(0, step.content); break;
-      case Kind::replace: TDL_TRY(replace_all(step.pattern, step.content, text)); break;
+      case Kind::nfc:
+        TDL_TRY(normal_form({true, false}, text));
+        break;
+      case Kind::nfd:
+        TDL_TRY(normal_form({false, false}, text));
+        break;
+      case Kind::nfkc:
+        TDL_TRY(normal_form({true, true}, text));
+        break;
+      case Kind::nfkd:
+        TDL_TRY(normal_form({false, true}, text));
+        break;
+      case Kind::lowercase:
+        lowercase(text);
+        break;
+      case Kind::prepend:
+        text->insert(0, step.content);
+        break;
+      case Kind::replace:
+        TDL_TRY(replace_all(step.pattern, step.content, text));
+        break;
     }
     if (text->size() > kMaxBytes) return too_long();
   }

@@ -12,26 +12,30 @@ namespace {
 
 constexpr uint32_t kMaxGroups = 200;  // nested; PCRE2's own limit is 250
 
-constexpr const char* kSpaces = "\\x{9}-\\x{D}\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
+constexpr const char* kSpaces =
+    "\\x{9}-\\x{D}\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
 constexpr const char* kNotSpaces =
-    "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{84}\\x{86}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}\\x{202A}-\\x{202E}"
+    "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{84}\\x{86}-\\x{9F}\\x{A1}-\\x{167F}\\x{1681}-\\x{1FFF}\\x{200B}-\\x{2027}\\x{202A}-\\x{"
+    "202E}"
     "\\x{2030}-\\x{205E}\\x{2060}-\\x{2FFF}\\x{3001}-\\x{10FFFF}";
 
 // General categories, which the two name alike.  Cs never occurs in UTF-8.
-constexpr std::string_view kCategories[] = {"C",  "Cc", "Cf", "Cn", "Co", "L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",  "Mc", "Me", "Mn", "N",  "Nd",
-                                            "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl",
-                                            "Zp", "Zs"};
-constexpr std::string_view kScripts[] = {"Arabic",   "Armenian", "Bengali", "Cyrillic", "Devanagari", "Ethiopic", "Georgian",  "Greek", "Gujarati",
-                                         "Gurmukhi", "Han",      "Hangul",  "Hebrew",   "Hiragana",   "Kannada",  "Katakana",  "Khmer", "Lao",
-                                         "Latin",    "Malayalam", "Mongolian", "Myanmar", "Oriya",    "Sinhala",  "Tamil",     "Telugu", "Thai",
-                                         "Tibetan"};
+constexpr std::string_view kCategories[] = {"C",  "Cc", "Cf", "Cn", "Co", "L",  "Ll", "Lm", "Lo", "Lt", "Lu", "M",
+                                            "Mc", "Me", "Mn", "N",  "Nd", "Nl", "No", "P",  "Pc", "Pd", "Pe", "Pf",
+                                            "Pi", "Po", "Ps", "S",  "Sc", "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
+constexpr std::string_view kScripts[] = {"Arabic",  "Armenian", "Bengali",  "Cyrillic", "Devanagari", "Ethiopic",  "Georgian",
+                                         "Greek",   "Gujarati", "Gurmukhi", "Han",      "Hangul",     "Hebrew",    "Hiragana",
+                                         "Kannada", "Katakana", "Khmer",    "Lao",      "Latin",      "Malayalam", "Mongolian",
+                                         "Myanmar", "Oriya",    "Sinhala",  "Tamil",    "Telugu",     "Thai",      "Tibetan"};
 
 template <size_t n>
 bool contains(const std::string_view (&names)[n], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-bool is_ascii_alphanumeric(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_ascii_alphanumeric(uint32_t c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 class Translator {
  public:
@@ -68,22 +72,32 @@ class Translator {
   Status item() {
     const char c = in_[at_];
     switch (c) {
-      case '\\': return escape();
-      case '[': return set();
-      case '(': return group();
+      case '\\':
+        return escape();
+      case '[':
+        return set();
+      case '(':
+        return group();
       case ')':
         atom_ = !groups_.back().look_around;  // what it means to repeat a look differs
         if (groups_.size() > 1) groups_.pop_back();
         break;
-      case '|': case '^':
+      case '|':
+      case '^':
         atom_ = false;
         break;
-      case '$': case '.':
+      case '$':
+      case '.':
         atom_ = c == '.';
         break;
-      case '*': case '+': case '?': return quantifier(1);
-      case '{': return interval();
-      default: return literal();
+      case '*':
+      case '+':
+      case '?':
+        return quantifier();
+      case '{':
+        return interval();
+      default:
+        return literal();
     }
     letter_ = 0;
     copy(1);
@@ -105,15 +119,15 @@ class Translator {
     if (!groups_.back().caseless) return {};
     if (code_point >= 0x80) return refuse("(?i) with letters beyond ASCII");
     letter_ = static_cast<char>(code_point >= 'A' && code_point <= 'Z' ? code_point + 32 : code_point);
-    const bool pair = (before == 's' && (letter_ == 's' || letter_ == 't')) || (before == 'f' && (letter_ == 'f' || letter_ == 'i' || letter_ == 'l'));
+    const bool pair = (before == 's' && (letter_ == 's' || letter_ == 't')) ||
+                      (before == 'f' && (letter_ == 'f' || letter_ == 'i' || letter_ == 'l'));
     return pair ? refuse("(?i) with ss, st, ff, fi or fl") : Status();
   }
 
   // *, + and ?, with the lazy ? or the possessive + behind it, which both read alike.
-  Status quantifier(size_t length) {
-    if (!atom_) return refuse(rest(length));
-    out_.append(rest(length));
-    at_ += length;
+  Status quantifier() {
+    if (!atom_) return refuse(rest(1));
+    copy(1);
     if (next_is("?") || next_is("+")) copy(1);
     return quantified();
   }
@@ -133,7 +147,9 @@ class Translator {
     const size_t comma = body.find(',');
     const std::string_view low = body.substr(0, comma);
     const std::string_view high = comma == std::string_view::npos ? low : body.substr(comma + 1);
-    const auto digits = [](std::string_view text) { return text.size() <= 4 && text.find_first_not_of("0123456789") == std::string_view::npos; };
+    const auto digits = [](std::string_view text) {
+      return text.size() <= 4 && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
     if (!digits(low) || !digits(high) || (low.empty() && high.empty())) return refuse(in_.substr(at_, end + 1 - at_));
     out_.append("{").append(low.empty() ? "0" : low);
     if (comma != std::string_view::npos) out_.append(",").append(high);
@@ -149,7 +165,8 @@ class Translator {
     size_t length = 1;
     if (next_is("(?")) {
       static constexpr std::string_view kOpenings[] = {"(?<=", "(?<!", "(?i:", "(?-i:", "(?:", "(?=", "(?!", "(?>"};
-      const auto opening = std::find_if(std::begin(kOpenings), std::end(kOpenings), [&](std::string_view text) { return next_is(text); });
+      const auto opening =
+          std::find_if(std::begin(kOpenings), std::end(kOpenings), [&](std::string_view text) { return next_is(text); });
       if (opening == std::end(kOpenings)) return refuse(rest(4));
       if (*opening == "(?i:") inner.caseless = true;
       if (*opening == "(?-i:") inner.caseless = false;
@@ -173,7 +190,10 @@ class Translator {
       size_t n = 0;
       for (*value = 0; n < most && from + n < text.size(); ++n) {
         const char c = text[from + n];
-        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
         if (digit < 0) break;
         *value = *value * 16 + static_cast<uint32_t>(digit);
       }
@@ -181,25 +201,35 @@ class Translator {
     };
     uint32_t value = 0;
     switch (const char c = text[1]) {
-      case 't': return {0x09, 2};
-      case 'n': return {0x0A, 2};
-      case 'v': return {0x0B, 2};
-      case 'f': return {0x0C, 2};
-      case 'r': return {0x0D, 2};
-      case 'a': return {0x07, 2};
-      case 'e': return {0x1B, 2};
-      case 'u': return hex(2, 4, 4, &value) == 4 && !(value >= 0xD800 && value < 0xE000) ? Utf8Char{value, 6} : Utf8Char{};
+      case 't':
+        return {0x09, 2};
+      case 'n':
+        return {0x0A, 2};
+      case 'v':
+        return {0x0B, 2};
+      case 'f':
+        return {0x0C, 2};
+      case 'r':
+        return {0x0D, 2};
+      case 'a':
+        return {0x07, 2};
+      case 'e':
+        return {0x1B, 2};
+      case 'u':
+        return hex(2, 4, 4, &value) == 4 && !(value >= 0xD800 && value < 0xE000) ? Utf8Char{value, 6} : Utf8Char{};
       case 'x': {
         if (text.size() > 2 && text[2] == '{') {
           const size_t n = hex(3, 1, 8, &value);
-          const bool good = n != 0 && 3 + n < text.size() && text[3 + n] == '}' && value <= 0x10FFFF && !(value >= 0xD800 && value < 0xE000);
+          const bool good =
+              n != 0 && 3 + n < text.size() && text[3 + n] == '}' && value <= 0x10FFFF && !(value >= 0xD800 && value < 0xE000);
           return good ? Utf8Char{value, static_cast<uint32_t>(n) + 4} : Utf8Char{};
         }
         const size_t n = hex(2, 2, 2, &value);  // above 0x7F Oniguruma means a raw byte of UTF-8
         return n == 2 && value < 0x80 ? Utf8Char{value, 4} : Utf8Char{};
       }
       default: {
-        const bool itself = static_cast<unsigned char>(c) < 0x80 && static_cast<unsigned char>(c) > 0x20 && !is_ascii_alphanumeric(static_cast<unsigned char>(c));
+        const bool itself = static_cast<unsigned char>(c) < 0x80 && static_cast<unsigned char>(c) > 0x20 &&
+                            !is_ascii_alphanumeric(static_cast<unsigned char>(c));
         return itself || c == ' ' ? Utf8Char{static_cast<unsigned char>(c), 2} : Utf8Char{};
       }
     }
@@ -214,7 +244,8 @@ class Translator {
     if (negated) name.remove_prefix(1);
     const bool script = contains(kScripts, name);
     const bool cased = name == "Lu" || name == "Ll" || name == "Lt";
-    if ((!script && !contains(kCategories, name)) || (cased && groups_.back().caseless)) return refuse(in_.substr(at_, end + 1 - at_));
+    if ((!script && !contains(kCategories, name)) || (cased && groups_.back().caseless))
+      return refuse(in_.substr(at_, end + 1 - at_));
     out_.append(rest(2)).append(negated ? "{^" : "{").append(script ? "sc:" : "").append(name).append("}");
     at_ = end + 1;
     return {};
@@ -250,8 +281,10 @@ class Translator {
       return {};
     }
     if (two != "\\s" && two != "\\S") return refuse(two);
-    if (alone) out_.append(two == "\\s" ? "[" : "[^").append(kSpaces).append("]");
-    else out_.append(two == "\\s" ? kSpaces : kNotSpaces);
+    if (alone)
+      out_.append(two == "\\s" ? "[" : "[^").append(kSpaces).append("]");
+    else
+      out_.append(two == "\\s" ? kSpaces : kNotSpaces);
     at_ += 2;
     return {};
   }
@@ -317,12 +350,14 @@ class Translator {
   size_t at_ = 0;
   std::string out_;
   std::vector<Group> groups_{{false, false}};  // around the place, the whole pattern first
-  bool atom_ = false;                  // what comes before can be repeated
-  char letter_ = 0;                    // ignoring case: the letter just before, in lower case
+  bool atom_ = false;                          // what comes before can be repeated
+  char letter_ = 0;                            // ignoring case: the letter just before, in lower case
 };
 
 }  // namespace
 
-Result<std::string> pcre2_pattern(std::string_view pattern) { return Translator(pattern).run(); }
+Result<std::string> pcre2_pattern(std::string_view pattern) {
+  return Translator(pattern).run();
+}
 
 }  // namespace tdl::text

@@ -1,5 +1,5 @@
-// Hugging Face's tokenizers write their patterns for Oniguruma; we match with PCRE2.  What both read alike is copied, what they read
-// differently is rewritten, and what is left is refused by name, so that no pattern quietly splits in other places:
+// Hugging Face's tokenizers write their patterns for Oniguruma; we match with PCRE2.  What both read alike is copied, what they
+// read differently is rewritten, and what is left is refused by name, so that no pattern quietly splits in other places:
 //   \s \S        White_Space (PCRE2's own has U+180E too)
 //   \v           U+000B alone
 //   \p{Han}      the Script property (PCRE2 would take Script_Extensions)

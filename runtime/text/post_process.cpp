@@ -16,7 +16,8 @@ Status append_special(Json table, std::string_view name, const Vocabulary& vocab
   for (uint32_t i = 0; i < list.size(); ++i) {
     uint32_t id = 0;
     TDL_TRY(to_token_id(list[i], kWhere, &id));
-    if (vocabulary.find_id(id) == kNoEntry) return fail(Code::format, "%s: id %u of \"%.*s\" is no token", kWhere, id, cut.length, cut.data);
+    if (vocabulary.find_id(id) == kNoEntry)
+      return fail(Code::format, "%s: id %u of \"%.*s\" is no token", kWhere, id, cut.length, cut.data);
     ids->push_back(id);
   }
   return {};
@@ -83,7 +84,8 @@ Status check_decoder(Json json) {
     if (list) TDL_TRY(need_string(list[i], kDecoder, "type", &type));
     if (type == (i == 0 ? "ByteLevel" : "Fuse")) continue;
     const Shown name = shown(type);
-    return fail(Code::unsupported, "%s type \"%.*s\" is not supported%s", kDecoder, name.length, name.data, i == 0 ? "" : " behind ByteLevel");
+    return fail(Code::unsupported, "%s type \"%.*s\" is not supported%s", kDecoder, name.length, name.data,
+                i == 0 ? "" : " behind ByteLevel");
   }
   return {};
 }

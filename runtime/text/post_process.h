@@ -11,9 +11,9 @@ namespace tdl::text {
 
 class PostProcessor {
  public:
-  // `json`: the value of "post_processor", absent when the file has none.  Known: TemplateProcessing, once, whose "single" template must hold
-  // the text once, ByteLevel (it only trims offsets) and Sequences of them; `unsupported` for other types, `format` for ids that are not in
-  // the vocabulary.
+  // `json`: the value of "post_processor", absent when the file has none.  Known: TemplateProcessing, once, whose "single" template
+  // must hold the text once, ByteLevel (it only trims offsets) and Sequences of them; `unsupported` for other types, `format` for
+  // ids that are not in the vocabulary.
   static Result<PostProcessor> read(Json json, const Vocabulary& vocabulary);
 
   const std::vector<uint32_t>& before() const { return before_; }  // ids
@@ -26,7 +26,8 @@ class PostProcessor {
   bool has_template_ = false;
 };
 
-// The same for "decoder": the only one known is ByteLevel, alone or first in a Sequence with Fuse behind it, and it has nothing to say.
+// The same for "decoder": the only one known is ByteLevel, alone or first in a Sequence with Fuse behind it, and it has nothing to
+// say.
 Status check_decoder(Json json);
 
 }  // namespace tdl::text

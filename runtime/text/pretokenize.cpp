@@ -45,8 +45,10 @@ void join(SplitBehavior behavior, std::vector<Piece>* pieces) {
     before = piece.match;
     if (joins && kept > 0) {
       Piece& last = (*pieces)[kept - 1];
-      if (backwards) last.begin = piece.begin;
-      else last.end = piece.end;
+      if (backwards)
+        last.begin = piece.begin;
+      else
+        last.end = piece.end;
     } else {
       (*pieces)[kept++] = piece;
     }
@@ -81,7 +83,8 @@ Status read_behavior(Json json, SplitBehavior* behavior) {
 
 Result<Regex> read_pattern(Json json) {
   const Json pattern = json.find("pattern");
-  if (!pattern.is(JsonKind::object) || pattern.size() != 1) return fail(Code::format, "%s.pattern must be an object of one member", kWhere);
+  if (!pattern.is(JsonKind::object) || pattern.size() != 1)
+    return fail(Code::format, "%s.pattern must be an object of one member", kWhere);
   std::string_view text;
   if (pattern.find("Regex")) {
     TDL_TRY(read_string(pattern, kWhere, "Regex", &text));
@@ -136,7 +139,9 @@ Status PreTokenizer::read_step(Json json) {
   return {};
 }
 
-Status PreTokenizer::split(std::string_view text, RegexScratch* scratch, WordSink* sink) const { return run(0, text, scratch, sink); }
+Status PreTokenizer::split(std::string_view text, RegexScratch* scratch, WordSink* sink) const {
+  return run(0, text, scratch, sink);
+}
 
 Status PreTokenizer::run(size_t index, std::string_view text, RegexScratch* scratch, WordSink* sink) const {
   if (text.empty()) return {};

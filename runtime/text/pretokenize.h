@@ -20,15 +20,16 @@ class WordSink {
   ~WordSink() = default;
 };
 
-// What becomes of the matches of a split: pieces of their own, dropped, joined to the text before or behind, or runs of matches as one.
+// What becomes of the matches of a split: pieces of their own, dropped, joined to the text before or behind, or runs of matches as
+// one.
 enum class SplitBehavior : uint8_t { isolated, removed, merged_with_previous, merged_with_next, contiguous };
 
 class PreTokenizer {
  public:
   static constexpr uint32_t kMaxSteps = 32;  // a step's pieces go through the next one inside it
 
-  // `json`: the value of "pre_tokenizer", absent when the file has none.  `unsupported`, naming the type, for steps of other kinds and for
-  // lists that do not end with their only ByteLevel step: BPE starts from bytes here.
+  // `json`: the value of "pre_tokenizer", absent when the file has none.  `unsupported`, naming the type, for steps of other kinds
+  // and for lists that do not end with their only ByteLevel step: BPE starts from bytes here.
   static Result<PreTokenizer> read(Json json);
 
   // Gives the words of `text` to the sink.  Malformed bytes match no pattern and are kept.  Stops at the sink's first failure.

@@ -17,19 +17,29 @@ namespace {
 constexpr uint64_t kSteps = 10'000'000, kStepsPerByte = 16;
 constexpr uint64_t kHeapKiB = 64 * 1024;  // and half a KiB for each byte: a frame is kept for every repetition of a group
 
-void* take(PCRE2_SIZE bytes, void*) { return ::operator new(bytes, std::nothrow); }
-void give(void* memory, void*) { ::operator delete(memory); }
+void* take(PCRE2_SIZE bytes, void*) {
+  return ::operator new(bytes, std::nothrow);
+}
+void give(void* memory, void*) {
+  ::operator delete(memory);
+}
 
 struct FreeContext {
   void operator()(pcre2_general_context_8* context) const { pcre2_general_context_free_8(context); }
   void operator()(pcre2_compile_context_8* context) const { pcre2_compile_context_free_8(context); }
 };
 using General = std::unique_ptr<pcre2_general_context_8, FreeContext>;
-General memory_context() { return General(pcre2_general_context_create_8(take, give, nullptr)); }
+General memory_context() {
+  return General(pcre2_general_context_create_8(take, give, nullptr));
+}
 
-Status no_memory() { return fail(Code::out_of_memory, "no memory for a pattern"); }
+Status no_memory() {
+  return fail(Code::out_of_memory, "no memory for a pattern");
+}
 
-uint32_t clamped(uint64_t value) { return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max())); }
+uint32_t clamped(uint64_t value) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max()));
+}
 
 }  // namespace
 
@@ -47,7 +57,9 @@ Status RegexScratch::prepare() {
   return data_ == nullptr || limits_ == nullptr ? no_memory() : Status();
 }
 
-void Regex::Free::operator()(pcre2_real_code_8* code) const { pcre2_code_free_8(code); }
+void Regex::Free::operator()(pcre2_real_code_8* code) const {
+  pcre2_code_free_8(code);
+}
 
 Result<Regex> Regex::compile(std::string_view pattern) {
   TDL_ASSIGN(const std::string translated, pcre2_pattern(pattern));
@@ -62,18 +74,21 @@ Result<Regex> Regex::literal(std::string_view text) {
 
 Result<Regex> Regex::compile_pcre2(std::string_view pattern, uint32_t options) {
   const General memory = memory_context();
-  const std::unique_ptr<pcre2_compile_context_8, FreeContext> context(memory ? pcre2_compile_context_create_8(memory.get()) : nullptr);
+  const std::unique_ptr<pcre2_compile_context_8, FreeContext> context(memory ? pcre2_compile_context_create_8(memory.get())
+                                                                             : nullptr);
   if (context == nullptr) return no_memory();
   pcre2_set_newline_8(context.get(), PCRE2_NEWLINE_LF);
   int error = 0;
   PCRE2_SIZE offset = 0;
   Regex regex;
-  regex.code_.reset(pcre2_compile_8(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(), options | PCRE2_UTF, &error, &offset, context.get()));
+  regex.code_.reset(pcre2_compile_8(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(), options | PCRE2_UTF, &error,
+                                    &offset, context.get()));
   if (regex.code_ != nullptr) return regex;
   if (error == PCRE2_ERROR_HEAP_FAILED) return no_memory();
   unsigned char message[120] = {};
   pcre2_get_error_message_8(error, message, sizeof message);
-  const bool beyond = error == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH || error == PCRE2_ERROR_PATTERN_TOO_LARGE || error == PCRE2_ERROR_LOOKBEHIND_TOO_COMPLICATED;
+  const bool beyond = error == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH || error == PCRE2_ERROR_PATTERN_TOO_LARGE ||
+                      error == PCRE2_ERROR_LOOKBEHIND_TOO_COMPLICATED;
   return fail(beyond ? Code::unsupported : Code::format, "a pattern does not compile: %s", reinterpret_cast<const char*>(message));
 }
 

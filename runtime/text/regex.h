@@ -1,4 +1,5 @@
-// A compiled pattern.  PCRE2 with Unicode properties; its memory comes from operator new, and matching is bounded in steps and memory.
+// A compiled pattern.  PCRE2 with Unicode properties; its memory comes from operator new, and matching is bounded in steps and
+// memory.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -41,8 +42,8 @@ class Regex {
   static Result<Regex> literal(std::string_view text);
 
   // Appends all matches in `text`, left to right, without overlap.  An empty match counts, except where the match before it ended.
-  // Malformed bytes match nothing, and a pattern sees the text's end before and its start behind them.  `limit` when the pattern takes
-  // more steps or memory than a text of this length should.
+  // Malformed bytes match nothing, and a pattern sees the text's end before and its start behind them.  `limit` when the pattern
+  // takes more steps or memory than a text of this length should.
   Status find_all(std::string_view text, RegexScratch* scratch, std::vector<Match>* matches) const;
 
  private:

@@ -12,7 +12,8 @@ constexpr const char* kConfig = "tokenizer_config.json";
 // Hands the words of a piece to BPE.
 class Encoder final : public WordSink {
  public:
-  Encoder(const Bpe& bpe, const Vocabulary& vocabulary, std::vector<uint32_t>* ids) : bpe_(bpe), vocabulary_(vocabulary), ids_(ids) {}
+  Encoder(const Bpe& bpe, const Vocabulary& vocabulary, std::vector<uint32_t>* ids)
+      : bpe_(bpe), vocabulary_(vocabulary), ids_(ids) {}
   Status word(std::string_view bytes) override { return bpe_.encode(bytes, vocabulary_, &scratch_, ids_); }
 
  private:
@@ -27,15 +28,18 @@ Status read_token(Json config, const char* name, const Vocabulary& vocabulary, i
   const Json value = config.find(name);
   if (!value) return {};
   std::string_view content;
-  if (value.is(JsonKind::object)) TDL_TRY(need_string(value, kConfig, "content", &content));
-  else TDL_TRY(read_string(config, kConfig, name, &content));
+  if (value.is(JsonKind::object))
+    TDL_TRY(need_string(value, kConfig, "content", &content));
+  else
+    TDL_TRY(read_string(config, kConfig, name, &content));
   if (const uint32_t entry = vocabulary.find(content); entry != kNoEntry) *id = static_cast<int32_t>(vocabulary.id(entry));
   return {};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view tokenizer_json, std::string_view tokenizer_config_json) {
+Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view tokenizer_json,
+                                                           std::string_view tokenizer_config_json) {
   TDL_ASSIGN(const JsonDocument document, JsonDocument::parse(tokenizer_json, "tokenizer.json"));
   const Json json = document.root();
   std::string_view version;
@@ -67,7 +71,8 @@ Status Tokenizer::read_config(std::string_view tokenizer_config_json) {
 }
 
 Status Tokenizer::encode(std::string_view text, EncodeOptions options, std::vector<uint32_t>* ids) const {
-  if (text.size() > kMaxTextBytes) return fail(Code::limit, "a text of %zu bytes is too long to encode", text.size()).needs(text.size());
+  if (text.size() > kMaxTextBytes)
+    return fail(Code::limit, "a text of %zu bytes is too long to encode", text.size()).needs(text.size());
   ids->clear();
   if (options.add_special) *ids = post_processor_.before();
   Encoder encoder(bpe_, vocabulary_, ids);
@@ -88,8 +93,10 @@ Status Tokenizer::encode(std::string_view text, EncodeOptions options, std::vect
     }
     added_.find_normalized(piece, !options.special_is_text, &inner);
     for (const Segment& part : inner) {
-      if (part.id != kNoToken) ids->push_back(part.id);
-      else TDL_TRY(pre_tokenizer_.split(piece.substr(part.begin, part.end - part.begin), &scratch, &encoder));
+      if (part.id != kNoToken)
+        ids->push_back(part.id);
+      else
+        TDL_TRY(pre_tokenizer_.split(piece.substr(part.begin, part.end - part.begin), &scratch, &encoder));
     }
   }
   if (options.add_special) ids->insert(ids->end(), post_processor_.behind().begin(), post_processor_.behind().end());
@@ -100,7 +107,8 @@ Status Tokenizer::decode(const uint32_t* ids, size_t count, bool leave_special_o
   bytes->clear();
   for (size_t i = 0; i < count; ++i) {
     const uint32_t entry = vocabulary_.find_id(ids[i]);
-    if (entry == kNoEntry) return fail(Code::range, "token %u at index %zu is not in the vocabulary", ids[i], i).at_row(static_cast<int64_t>(i));
+    if (entry == kNoEntry)
+      return fail(Code::range, "token %u at index %zu is not in the vocabulary", ids[i], i).at_row(static_cast<int64_t>(i));
     if (!(leave_special_out && vocabulary_.special(entry))) vocabulary_.append_bytes(entry, bytes);
   }
   return {};

@@ -1,10 +1,10 @@
-// A tokenizer: text to token ids and back, as Hugging Face's `tokenizers` package does it with the same tokenizer.json, which is the
-// judge.  Text -> added tokens -> normalizer -> added tokens -> pre-tokenizer -> BPE -> post-processor.
+// A tokenizer: text to token ids and back, as Hugging Face's `tokenizers` package does it with the same tokenizer.json, which is
+// the judge.  Text -> added tokens -> normalizer -> added tokens -> pre-tokenizer -> BPE -> post-processor.
 //
-// Where it differs, on purpose: truncation and padding of the file are ignored; text may be malformed UTF-8, whose bytes are kept; decoding
-// gives bytes, without U+FFFD for those that are no character; an added token decodes to its content; an id without a token is an
-// error; contradictory ids are refused.
-// Patterns know Unicode 14 (PCRE2 10.42), normalization Unicode 15 (utf8proc 2.8): later characters count as unassigned.
+// Where it differs, on purpose: truncation and padding of the file are ignored; text may be malformed UTF-8, whose bytes are kept;
+// decoding gives bytes, without U+FFFD for those that are no character; an added token decodes to its content; an id without a
+// token is an error; contradictory ids are refused. Patterns know Unicode 14 (PCRE2 10.42), normalization Unicode 15
+// (utf8proc 2.8): later characters count as unassigned.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -42,11 +42,12 @@ class Tokenizer {
   int32_t eos() const { return eos_; }
   int32_t pad() const { return pad_; }
 
-  // Replaces *ids by those of `text`.  `limit` for more than kMaxTextBytes, and when a pattern takes too long; `unsupported` when the
-  // vocabulary lacks a byte of the text.
+  // Replaces *ids by those of `text`.  `limit` for more than kMaxTextBytes, and when a pattern takes too long; `unsupported` when
+  // the vocabulary lacks a byte of the text.
   Status encode(std::string_view text, EncodeOptions options, std::vector<uint32_t>* ids) const;
 
-  // Replaces *bytes by the text of ids[0..count); it may end inside a character.  An id without a token is `range`, with its index as row.
+  // Replaces *bytes by the text of ids[0..count); it may end inside a character.  An id without a token is `range`, with its index
+  // as row.
   Status decode(const uint32_t* ids, size_t count, bool leave_special_out, std::string* bytes) const;
 
   // Replaces *bytes by what one token stands for; a special token stands for its content.  `range` for an id without a token.

@@ -83,7 +83,8 @@ inline void append_utf8(std::string* text, uint32_t code_point) {
   }
 }
 
-// White_Space of Unicode, which Oniguruma's and Rust's \s mean.  PCRE2's \s has U+180E as well, which left the property in Unicode 6.3.
+// White_Space of Unicode, which Oniguruma's and Rust's \s mean.  PCRE2's \s has U+180E as well, which left the property in
+// Unicode 6.3.
 constexpr bool is_white_space(uint32_t c) {
   return (c >= 9 && c <= 13) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;

@@ -25,8 +25,8 @@ Result<Vocabulary> Vocabulary::build(std::vector<NewToken> tokens) {
       const std::string_view content = vocabulary.content(vocabulary.size() - 1);
       if (content != token.content) {
         const Shown other = shown(content);
-        return fail(Code::format, "tokenizer.json: id %u is given to \"%.*s\" and to \"%.*s\"", token.id, other.length, other.data, name.length,
-                    name.data);
+        return fail(Code::format, "tokenizer.json: id %u is given to \"%.*s\" and to \"%.*s\"", token.id, other.length, other.data,
+                    name.length, name.data);
       }
       entry.of_model |= token.of_model;
       entry.special |= token.special;
@@ -36,8 +36,8 @@ Result<Vocabulary> Vocabulary::build(std::vector<NewToken> tokens) {
     vocabulary.pool_.insert(vocabulary.pool_.end(), token.content.begin(), token.content.end());  // never grows: views stay good
     const std::string_view content(vocabulary.pool_.data() + first, token.content.size());
     if (const auto [place, added] = vocabulary.by_content_.emplace(content, vocabulary.size()); !added) {
-      return fail(Code::format, "tokenizer.json: \"%.*s\" has the ids %u and %u", name.length, name.data, vocabulary.id(place->second),
-                  token.id);
+      return fail(Code::format, "tokenizer.json: \"%.*s\" has the ids %u and %u", name.length, name.data,
+                  vocabulary.id(place->second), token.id);
     }
     vocabulary.entries_.push_back({first, static_cast<uint32_t>(token.content.size()), token.id, token.of_model, token.special});
   }
@@ -56,13 +56,16 @@ uint32_t Vocabulary::find_of_model(std::string_view content) const {
 
 uint32_t Vocabulary::find_id(uint32_t id) const {
   if (id < entries_.size() && entries_[id].id == id) return id;  // no gaps before it: the usual file
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), id, [](const Entry& entry, uint32_t value) { return entry.id < value; });
+  const auto found =
+      std::lower_bound(entries_.begin(), entries_.end(), id, [](const Entry& entry, uint32_t value) { return entry.id < value; });
   return found == entries_.end() || found->id != id ? kNoEntry : static_cast<uint32_t>(found - entries_.begin());
 }
 
 void Vocabulary::append_bytes(uint32_t entry, std::string* bytes) const {
-  if (entries_[entry].special || !entries_[entry].of_model) bytes->append(content(entry));
-  else unspell_token(content(entry), bytes);
+  if (entries_[entry].special || !entries_[entry].of_model)
+    bytes->append(content(entry));
+  else
+    unspell_token(content(entry), bytes);
 }
 
 }  // namespace tdl::text

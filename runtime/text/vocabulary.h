@@ -1,5 +1,5 @@
-// The tokens: strings with ids, those of the model and those added to it.  An entry is the place of a token in the order of the ids;
-// ids may have gaps, entries have none, so everything inside works with entries and a file with one huge id costs nothing.
+// The tokens: strings with ids, those of the model and those added to it.  An entry is the place of a token in the order of the
+// ids; ids may have gaps, entries have none, so everything inside works with entries and a file with one huge id costs nothing.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -37,8 +37,9 @@ class Vocabulary {
   std::string_view content(uint32_t entry) const { return {pool_.data() + entries_[entry].first, entries_[entry].bytes}; }
   bool special(uint32_t entry) const { return entries_[entry].special; }
 
-  // Appends what the token stands for in a decoded text: the bytes that a token of the model spells; the content of an added or special
-  // one, which is what was found in the text.  (The `tokenizers` package reads those as spellings too, which spoils an added "\u00E9".)
+  // Appends what the token stands for in a decoded text: the bytes that a token of the model spells; the content of an added or
+  // special one, which is what was found in the text.  (The `tokenizers` package reads those as spellings too, which spoils an
+  // added "\u00E9".)
   void append_bytes(uint32_t entry, std::string* bytes) const;
 
  private:

@@ -179,10 +179,10 @@ TEST_CASE("accepts what lies on the edge of a refusal") {
        [](Rig& r) { r.in.seq_len[1] = 0, r.in.slot[1] = -1, r.in.tokens[1] = r.in.positions[1] = UINT32_MAX, r.in.table[4] = -5; }},
       {"nobody takes part", [](Rig& r) { r.in.seq_len[0] = r.in.seq_len[1] = 0, r.in.m.slot = nullptr; }},
   };
-  for (const auto& [name, change] : good) {
-    CAPTURE(name);
+  for (const auto& edge : good) {
+    CAPTURE(edge.first);
     Rig rig(TDL_KV_CALLER);
-    change(rig);
+    edge.second(rig);
     Error error;
     CHECK_MESSAGE(upload(rig, &error) == TDL_OK, error.message);
     rig.out.result.num_outputs = 0;

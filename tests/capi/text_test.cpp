@@ -39,8 +39,12 @@ TokenizerHandle abacus() {
 // What create answers to files in memory; an empty one is not there.
 tdl_status create_from(const std::string& tokenizer_json, const std::string& config_json, Error* error) {
   const SourceHandle source = source_of("");
-  if (!tokenizer_json.empty()) REQUIRE(tdl_source_add_memory(source.get(), "tokenizer.json", 14, tokenizer_json.data(), tokenizer_json.size(), nullptr) == TDL_OK);
-  if (!config_json.empty()) REQUIRE(tdl_source_add_memory(source.get(), "tokenizer_config.json", 21, config_json.data(), config_json.size(), nullptr) == TDL_OK);
+  if (!tokenizer_json.empty())
+    REQUIRE(tdl_source_add_memory(source.get(), "tokenizer.json", 14, tokenizer_json.data(), tokenizer_json.size(), nullptr) ==
+            TDL_OK);
+  if (!config_json.empty())
+    REQUIRE(tdl_source_add_memory(source.get(), "tokenizer_config.json", 21, config_json.data(), config_json.size(), nullptr) ==
+            TDL_OK);
   tdl_tokenizer* tokenizer = nullptr;
   const tdl_status status = tdl_tokenizer_create(source.get(), &tokenizer, error);
   CHECK((tokenizer != nullptr) == (status == TDL_OK));
@@ -51,7 +55,8 @@ tdl_status create_from(const std::string& tokenizer_json, const std::string& con
 std::vector<uint32_t> encode(const tdl_tokenizer* tokenizer, const std::string& text, uint32_t flags = 0) {
   std::vector<uint32_t> tokens(text.size() + 16);
   size_t count = 0;
-  REQUIRE(tdl_tokenizer_encode(tokenizer, text.data(), text.size(), flags, tokens.data(), tokens.size(), &count, nullptr) == TDL_OK);
+  REQUIRE(tdl_tokenizer_encode(tokenizer, text.data(), text.size(), flags, tokens.data(), tokens.size(), &count, nullptr) ==
+          TDL_OK);
   tokens.resize(count);
   return tokens;
 }
@@ -61,7 +66,8 @@ std::string decode(const tdl_tokenizer* tokenizer, const std::vector<uint32_t>& 
   const tdl_status asked = tdl_tokenizer_decode(tokenizer, tokens.data(), tokens.size(), flags, nullptr, 0, &length, nullptr);
   REQUIRE(asked == (length ? TDL_E_BUFFER_TOO_SMALL : TDL_OK));
   std::string text(length, '\0');
-  REQUIRE(tdl_tokenizer_decode(tokenizer, tokens.data(), tokens.size(), flags, text.data(), text.size(), &length, nullptr) == TDL_OK);
+  REQUIRE(tdl_tokenizer_decode(tokenizer, tokens.data(), tokens.size(), flags, text.data(), text.size(), &length, nullptr) ==
+          TDL_OK);
   CHECK(length == text.size());
   return text;
 }
@@ -79,7 +85,8 @@ TEST_CASE("abacus's tokenizer says what it is and takes text there and back") {
   CHECK(info.pad == 1);
   CHECK(encode(tokenizer.get(), "17 + 25 =") == std::vector<uint32_t>{18, 24, 260, 222, 19, 22, 258});
   CHECK(encode(tokenizer.get(), "").empty());
-  for (const std::string text : {"17 + 25 = forty-two", "", " \n\t", "é日本😀", "\xFF\xC3(\x80", "<|endoftext|>"}) CHECK(decode(tokenizer.get(), encode(tokenizer.get(), text)) == text);
+  for (const std::string text : {"17 + 25 = forty-two", "", " \n\t", "é日本😀", "\xFF\xC3(\x80", "<|endoftext|>"})
+    CHECK(decode(tokenizer.get(), encode(tokenizer.get(), text)) == text);
 }
 
 TEST_CASE("special tokens are recognised or data, kept or left out") {
@@ -216,7 +223,8 @@ TEST_CASE("information is written as far as the caller's struct goes") {
 }
 
 TEST_CASE("files that are missing, malformed or of another kind are told apart") {
-  const std::string good = R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}, "decoder": {"type": "ByteLevel"},
+  const std::string good =
+      R"({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "use_regex": false}, "decoder": {"type": "ByteLevel"},
                                "model": {"type": "BPE", "vocab": {"a": 0, "<s>": 1}, "merges": []}})";
   Error error;
   CHECK(create_from(good, "", &error) == TDL_OK);

@@ -38,7 +38,8 @@ TDL_API tdl_status tdl_tokenizer_get_info(const tdl_tokenizer* tokenizer, tdl_to
 /* The tokens of `length` bytes of text, at most 2^31 - 1 (TDL_E_LIMIT).  Special tokens in the text, such as <|im_end|>, are recognised
  * unless TDL_TEXT_NO_SPECIAL is given, as it should be for text from outside; added tokens that are not special always are.  Text that is
  * no UTF-8 is legal: its malformed bytes become byte tokens, and decode gives them back.  Without a normalizer in the file decode gives
- * back the text exactly.  At most length + 16 tokens for most files: a buffer of that size saves asking. */
+ * back the text exactly.  Seldom more than length + 16 tokens: a buffer of that size saves asking.  TDL_E_UNSUPPORTED when the vocabulary
+ * has no token for a byte of the text and no unknown token; TDL_E_LIMIT when a pattern of the file takes too many steps. */
 TDL_API tdl_status tdl_tokenizer_encode(const tdl_tokenizer* tokenizer, const char* text, size_t length, uint32_t flags, uint32_t* tokens, size_t capacity, size_t* count, tdl_error* error);
 
 /* The bytes that the tokens stand for.  They may begin or end inside a UTF-8 sequence: a character can be spread over several tokens.

@@ -36,8 +36,10 @@ std::string marked(const text::AddedTokens& tokens, std::string_view text, bool 
   tokens.find_raw(text, special, &segments);
   std::string out;
   for (const text::Segment& segment : segments) {
-    if (segment.id != text::kNoToken) out += "<" + std::to_string(segment.id) + ">";
-    else out.append(text.substr(segment.begin, segment.end - segment.begin));
+    if (segment.id != text::kNoToken)
+      out += "<" + std::to_string(segment.id) + ">";
+    else
+      out.append(text.substr(segment.begin, segment.end - segment.begin));
   }
   return out;
 }
@@ -66,7 +68,8 @@ TEST_CASE("a special token is text when that is asked for, and still hides what 
 }
 
 TEST_CASE("lstrip and rstrip take white space of any kind, but not twice") {
-  const text::AddedTokens tokens = make({token("<l>", 0, {"lstrip"}), token("<r>", 1, {"rstrip"}), token("<b>", 2, {"lstrip", "rstrip"})});
+  const text::AddedTokens tokens =
+      make({token("<l>", 0, {"lstrip"}), token("<r>", 1, {"rstrip"}), token("<b>", 2, {"lstrip", "rstrip"})});
   CHECK(marked(tokens, "a \u00A0\t<l> b") == "a<0> b");
   CHECK(marked(tokens, "a <r>\u3000\n b") == "a <1>b");
   CHECK(marked(tokens, "a <b> <b> b") == "a<2><2>b");
@@ -98,7 +101,8 @@ TEST_CASE("finds each of a thousand tokens") {
   Json list = Json::array();
   for (uint32_t i = 0; i < 1000; ++i) list.push_back(token("<|reserved_" + std::to_string(i) + "|>", i));
   const text::AddedTokens tokens = make(list);
-  for (uint32_t i = 0; i < 1000; ++i) CHECK(marked(tokens, "<|reserved_" + std::to_string(i) + "|>") == "<" + std::to_string(i) + ">");
+  for (uint32_t i = 0; i < 1000; ++i)
+    CHECK(marked(tokens, "<|reserved_" + std::to_string(i) + "|>") == "<" + std::to_string(i) + ">");
   CHECK(marked(tokens, "<|reserved_1000|>") == "<|reserved_1000|>");
 }
 

@@ -64,7 +64,8 @@ TEST_CASE("the pair of lowest rank is merged first, the leftmost of equal ones b
 
 TEST_CASE("merges may be lines or pairs, and a version line counts for nothing") {
   const std::vector<std::string> tokens = {"ab", "abc"};
-  const Model lines = make(model_of(tokens, {"#version: 0.2", "a b", "ab c"})), pairs = make(model_of(tokens, Json::array({Json::array({"a", "b"}), Json::array({"ab", "c"})})));
+  const Model lines = make(model_of(tokens, {"#version: 0.2", "a b", "ab c"})),
+              pairs = make(model_of(tokens, Json::array({Json::array({"a", "b"}), Json::array({"ab", "c"})})));
   CHECK(lines.encode("abcab") == Ids{257, 256});
   CHECK(pairs.encode("abcab") == Ids{257, 256});
 }
@@ -136,8 +137,9 @@ TEST_CASE("refuses a malformed vocabulary and malformed merges") {
   CHECK(refusal("vocab", {{"a", 1}, {"b", 1}, {"ab", 2}}) == Code::format);
   CHECK(refusal("merges", nullptr) == Code::format);
   CHECK(refusal("merges", Json::object()) == Code::format);
-  for (const Json& merge : {Json("ab"), Json("a b c"), Json("a  b"), Json(""), Json(" "), Json(7), Json::array({"a"}), Json::array({"a", "b", "ab"}), Json::array({"a", 7}), Json::array({"", "ab"}),
-                            Json("a x"), Json("x a"), Json("a c")}) {
+  for (const Json& merge :
+       {Json("ab"), Json("a b c"), Json("a  b"), Json(""), Json(" "), Json(7), Json::array({"a"}), Json::array({"a", "b", "ab"}),
+        Json::array({"a", 7}), Json::array({"", "ab"}), Json("a x"), Json("x a"), Json("a c")}) {
     CAPTURE(merge.dump());
     CHECK(refusal("merges", Json::array({merge})) == Code::format);
   }

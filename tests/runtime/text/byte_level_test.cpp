@@ -37,8 +37,13 @@ TEST_CASE("spelling bytes and reading the spelling gives the bytes") {
 
 TEST_CASE("a token with a character outside the alphabet stands for itself, all of it") {
   std::string bytes = "x";
-  unspell_token("\xC4\xA0" "a b", &bytes);  // U+0120, a, space, b
-  CHECK(bytes == "x\xC4\xA0" "a b");
+  unspell_token(
+      "\xC4\xA0"
+      "a b",
+      &bytes);  // U+0120, a, space, b
+  CHECK(bytes ==
+        "x\xC4\xA0"
+        "a b");
   bytes.clear();
   unspell_token("日", &bytes);
   CHECK(bytes == "日");
@@ -52,8 +57,9 @@ TEST_CASE("UTF-8 is read as Unicode defines it, from both ends") {
     std::string text;
     uint32_t code_point, length;
   };
-  for (const Row& row : {Row{"a", 'a', 1}, Row{"\xC2\x80", 0x80, 2}, Row{"\xDF\xBF", 0x7FF, 2}, Row{"\xE0\xA0\x80", 0x800, 3}, Row{"\xED\x9F\xBF", 0xD7FF, 3}, Row{"\xEE\x80\x80", 0xE000, 3},
-                         Row{"\xEF\xBF\xBF", 0xFFFF, 3}, Row{"\xF0\x90\x80\x80", 0x10000, 4}, Row{"\xF4\x8F\xBF\xBF", 0x10FFFF, 4}}) {
+  for (const Row& row : {Row{"a", 'a', 1}, Row{"\xC2\x80", 0x80, 2}, Row{"\xDF\xBF", 0x7FF, 2}, Row{"\xE0\xA0\x80", 0x800, 3},
+                         Row{"\xED\x9F\xBF", 0xD7FF, 3}, Row{"\xEE\x80\x80", 0xE000, 3}, Row{"\xEF\xBF\xBF", 0xFFFF, 3},
+                         Row{"\xF0\x90\x80\x80", 0x10000, 4}, Row{"\xF4\x8F\xBF\xBF", 0x10FFFF, 4}}) {
     CAPTURE(row.code_point);
     CHECK(first_char(row.text + "x").code_point == row.code_point);
     CHECK(first_char(row.text + "x").length == row.length);
@@ -64,8 +70,9 @@ TEST_CASE("UTF-8 is read as Unicode defines it, from both ends") {
     append_utf8(&written, row.code_point);
     CHECK(written == row.text);
   }
-  for (const std::string text : {"", "\x80", "\xC0\x80", "\xC1\xBF", "\xC2", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xE2\x82", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                                 "\xF5\x80\x80\x80", "\xF8\x88\x80\x80\x80", "\xFF", "\xF0\x9F\x98"}) {
+  for (const std::string text :
+       {"", "\x80", "\xC0\x80", "\xC1\xBF", "\xC2", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xE2\x82", "\xF0\x8F\xBF\xBF",
+        "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF8\x88\x80\x80\x80", "\xFF", "\xF0\x9F\x98"}) {
     CHECK(first_char(text).length == 0);
     CHECK(last_char(text).length == 0);
     CHECK(valid_prefix("ab" + text) == 2);

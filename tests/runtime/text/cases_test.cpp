@@ -26,7 +26,8 @@ void check_family(const std::string& name) {
     CHECK(encode(*tokenizer, texts[i]) == ids);
     CHECK(decode(*tokenizer, ids) == expected["decoded"].value(key, texts[i]));
     if (expected["added"].contains(key)) CHECK(encode(*tokenizer, texts[i], {false, true}) == expected["added"][key].get<Ids>());
-    CHECK(encode(*tokenizer, texts[i], {true, false}) == (expected["as_text"].contains(key) ? expected["as_text"][key].get<Ids>() : ids));
+    CHECK(encode(*tokenizer, texts[i], {true, false}) ==
+          (expected["as_text"].contains(key) ? expected["as_text"][key].get<Ids>() : ids));
   }
   for (const Json& row : expected["random"]) {
     const Ids ids = row["ids"];
@@ -52,10 +53,18 @@ void apply(const Json& changes, Json* document) {
 
 }  // namespace
 
-TEST_CASE("tokenizes as the tokenizers package does: the structure of GPT-2") { check_family("gpt2"); }
-TEST_CASE("tokenizes as the tokenizers package does: the structure of Qwen2.5 and Qwen3") { check_family("qwen"); }
-TEST_CASE("tokenizes as the tokenizers package does: the structure of Llama 3") { check_family("llama3"); }
-TEST_CASE("tokenizes as the tokenizers package does: abacus") { check_family("abacus"); }
+TEST_CASE("tokenizes as the tokenizers package does: the structure of GPT-2") {
+  check_family("gpt2");
+}
+TEST_CASE("tokenizes as the tokenizers package does: the structure of Qwen2.5 and Qwen3") {
+  check_family("qwen");
+}
+TEST_CASE("tokenizes as the tokenizers package does: the structure of Llama 3") {
+  check_family("llama3");
+}
+TEST_CASE("tokenizes as the tokenizers package does: abacus") {
+  check_family("abacus");
+}
 
 TEST_CASE("tokenizes as the tokenizers package does: every pre-tokenizer, normalizer, flag and option that is supported") {
   const Json data = data_json("variants.json");

@@ -1,4 +1,5 @@
-// Files that nobody vouches for: whatever is in them, create answers with a status, and a tokenizer that it makes works without faults.
+// Files that nobody vouches for: whatever is in them, create answers with a status, and a tokenizer that it makes works without
+// faults.
 #include <random>
 
 #include "tests/runtime/text/text_data.h"
@@ -12,17 +13,26 @@ namespace {
 Json rich_tokenizer() {
   Json json = byte_tokenizer();
   json["added_tokens"] = {added_token("<s>", 259, true), added_token("<é>", 260)};
-  json["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Replace"}, {"pattern", {{"String", "zz"}}}, {"content", "y"}}, {{"type", "Prepend"}, {"prepend", "p"}}}}};
+  json["normalizer"] = {{"type", "Sequence"},
+                        {"normalizers",
+                         {{{"type", "NFC"}},
+                          {{"type", "Replace"}, {"pattern", {{"String", "zz"}}}, {"content", "y"}},
+                          {{"type", "Prepend"}, {"prepend", "p"}}}}};
   json["pre_tokenizer"] = {{"type", "Sequence"},
                            {"pretokenizers",
-                            {{{"type", "Split"}, {"pattern", {{"Regex", " ?\\p{L}+|\\s+(?!\\S)|[^a-c[\\s]]"}}}, {"behavior", "Isolated"}, {"invert", false}},
+                            {{{"type", "Split"},
+                              {"pattern", {{"Regex", " ?\\p{L}+|\\s+(?!\\S)|[^a-c[\\s]]"}}},
+                              {"behavior", "Isolated"},
+                              {"invert", false}},
                              {{"type", "Digits"}, {"individual_digits", true}},
                              {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}, {"use_regex", true}}}}};
-  json["post_processor"] = {{"type", "TemplateProcessing"},
-                            {"single", {{{"SpecialToken", {{"id", "s"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
-                            {"special_tokens", {{"s", {{"id", "s"}, {"ids", Json::array({259u})}, {"tokens", Json::array({"<s>"})}}}}}};
+  json["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {{{"SpecialToken", {{"id", "s"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+      {"special_tokens", {{"s", {{"id", "s"}, {"ids", Json::array({259u})}, {"tokens", Json::array({"<s>"})}}}}}};
   json["decoder"] = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteLevel"}}, {{"type", "Fuse"}}}}};
-  for (const char* token : {"ab", "abc", "\u0120a"}) json["model"]["vocab"][token] = static_cast<uint32_t>(json["model"]["vocab"].size());
+  for (const char* token : {"ab", "abc", "\u0120a"})
+    json["model"]["vocab"][token] = static_cast<uint32_t>(json["model"]["vocab"].size());
   json["model"]["merges"] = {"a b", {"ab", "c"}, "\u0120 a"};
   for (const char* absent : {"unk_token", "dropout", "continuing_subword_prefix"}) json["model"][absent] = nullptr;
   return json;
@@ -63,15 +73,35 @@ void collect(const Json& json, const Json::json_pointer& at, std::vector<Json::j
 
 }  // namespace
 
-TEST_CASE("the file that the mutations start from is good") { CHECK(try_file(rich_tokenizer().dump()) == Code::ok); }
+TEST_CASE("the file that the mutations start from is good") {
+  CHECK(try_file(rich_tokenizer().dump()) == Code::ok);
+}
 
 TEST_CASE("any value in any place is answered with a status") {
   const Json rich = rich_tokenizer();
   std::vector<Json::json_pointer> places;
   collect(rich, Json::json_pointer(), &places);
   REQUIRE(places.size() > 100);
-  const Json values = {nullptr, true, 0, -1, 1.5, 1e300, 2147483647u, 2147483648u, 18446744073709551615u, "", "a", "\u0120", "ByteLevel", "(", std::string(5000, 'x'), Json::array(), Json::object(),
-                       Json::array({Json::array()}), Json::object({{"type", 1}}), Json::object({{"type", "Sequence"}})};
+  const Json values = {nullptr,
+                       true,
+                       0,
+                       -1,
+                       1.5,
+                       1e300,
+                       2147483647u,
+                       2147483648u,
+                       18446744073709551615u,
+                       "",
+                       "a",
+                       "\u0120",
+                       "ByteLevel",
+                       "(",
+                       std::string(5000, 'x'),
+                       Json::array(),
+                       Json::object(),
+                       Json::array({Json::array()}),
+                       Json::object({{"type", 1}}),
+                       Json::object({{"type", "Sequence"}})};
   for (const Json::json_pointer& place : places) {
     CAPTURE(place.to_string());
     for (const Json& value : values) {
@@ -88,7 +118,8 @@ TEST_CASE("any value in any place is answered with a status") {
 
 TEST_CASE("a file that is cut anywhere is malformed") {
   const std::string file = rich_tokenizer().dump();
-  for (size_t length = 0; length < file.size(); length += 7) CHECK(try_file(std::string_view(file).substr(0, length)) == Code::format);
+  for (size_t length = 0; length < file.size(); length += 7)
+    CHECK(try_file(std::string_view(file).substr(0, length)) == Code::format);
 }
 
 TEST_CASE("changed bytes are answered with a status") {
@@ -98,15 +129,19 @@ TEST_CASE("changed bytes are answered with a status") {
     std::string changed = file;
     for (uint32_t n = 1 + random() % 4; n > 0; --n) {
       const size_t at = random() % changed.size();
-      if (random() % 3 == 0) changed.erase(at, 1 + random() % 8);
-      else changed[at] = random() % 2 ? static_cast<char>(random() % 256) : "{}[]\",:0\\eu"[random() % 11];
+      if (random() % 3 == 0)
+        changed.erase(at, 1 + random() % 8);
+      else
+        changed[at] = random() % 2 ? static_cast<char>(random() % 256) : "{}[]\",:0\\eu"[random() % 11];
     }
     check_answer(changed);
   }
 }
 
 TEST_CASE("patterns of random pieces compile or are refused, and end") {
-  static const char* const kPieces[] = {"a",  "\\p{L}", "\\s", "\\S", "[", "]", "(", ")", "(?:", "(?=", "(?!", "(?<=", "(?>", "(?i:", "|", "*", "+", "?", "{2}", "{1,3}", "{,2}", "^", "$", ".", "-", "é", "\\d", "&&", "\\", "[^", "\\p{Han}"};
+  static const char* const kPieces[] = {"a",    "\\p{L}", "\\s",  "\\S", "[",   "]",  "(",  ")",   "(?:",     "(?=",  "(?!",
+                                        "(?<=", "(?>",    "(?i:", "|",   "*",   "+",  "?",  "{2}", "{1,3}",   "{,2}", "^",
+                                        "$",    ".",      "-",    "é",   "\\d", "&&", "\\", "[^",  "\\p{Han}"};
   std::mt19937 random(4);
   int made = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -122,7 +157,11 @@ TEST_CASE("patterns of random pieces compile or are refused, and end") {
     ++made;
     text::RegexScratch scratch;
     std::vector<text::Match> matches;
-    CHECK(regex->find_all("aé 日 aa\n12\xFF" "a-&", &scratch, &matches).ok());
+    CHECK(regex
+              ->find_all("aé 日 aa\n12\xFF"
+                         "a-&",
+                         &scratch, &matches)
+              .ok());
   }
   CHECK(made > 1000);
 }

@@ -10,7 +10,9 @@ using namespace tdl::text;
 
 namespace {
 
-Code code_of(std::string_view text) { return JsonDocument::parse(text, "x.json").status().code(); }
+Code code_of(std::string_view text) {
+  return JsonDocument::parse(text, "x.json").status().code();
+}
 
 JsonDocument parse(std::string_view text) {
   auto parsed = JsonDocument::parse(text, "x.json");
@@ -18,12 +20,15 @@ JsonDocument parse(std::string_view text) {
   return std::move(parsed).value();
 }
 
-std::string nested(size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+std::string nested(size_t levels) {
+  return std::string(levels, '[') + std::string(levels, ']');
+}
 
 }  // namespace
 
 TEST_CASE("reads every kind of JSON value") {
-  const JsonDocument document = parse(R"({"b": {"c": false}, "a": [1, -2, 2.5, "x\u00e9\ud83d\ude00", true, null, {}, [], 18446744073709551616]})");
+  const JsonDocument document =
+      parse(R"({"b": {"c": false}, "a": [1, -2, 2.5, "x\u00e9\ud83d\ude00", true, null, {}, [], 18446744073709551616]})");
   const Json root = document.root();
   CHECK(root.size() == 2);
   CHECK(root.key(0) == "a");
@@ -70,8 +75,31 @@ TEST_CASE("a document may be moved while it is looked at") {
 }
 
 TEST_CASE("refuses what is not one JSON value in UTF-8, naming the file") {
-  for (const char* text : {"", " ", "{", "{\"a\"", "{\"a\":}", "[1,]", "tru", "nul", "01", "+1", "1e999", "\"", "\"\\x\"", "\"\\ud800\"", "1 2", "{} {}", "'a'", "[1", "]", "\"a\nb\"",
-                           "\"\xff\"", "\"\xc3\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\xff"}) {
+  for (const char* text : {"",
+                           " ",
+                           "{",
+                           "{\"a\"",
+                           "{\"a\":}",
+                           "[1,]",
+                           "tru",
+                           "nul",
+                           "01",
+                           "+1",
+                           "1e999",
+                           "\"",
+                           "\"\\x\"",
+                           "\"\\ud800\"",
+                           "1 2",
+                           "{} {}",
+                           "'a'",
+                           "[1",
+                           "]",
+                           "\"a\nb\"",
+                           "\"\xff\"",
+                           "\"\xc3\"",
+                           "\"\xed\xa0\x80\"",
+                           "\"\xf4\x90\x80\x80\"",
+                           "\xff"}) {
     CAPTURE(std::string(text));
     CHECK(code_of(text) == Code::format);
   }
@@ -109,7 +137,8 @@ TEST_CASE("refuses more values than a tokenizer can need") {
 
 TEST_CASE("finds each member of a large object") {
   std::string text = "{";
-  for (int i = 0; i < 5000; ++i) text += (i ? ",\"" : "\"") + std::to_string(i * 7919 % 5000) + "\":" + std::to_string(i * 7919 % 5000);
+  for (int i = 0; i < 5000; ++i)
+    text += (i ? ",\"" : "\"") + std::to_string(i * 7919 % 5000) + "\":" + std::to_string(i * 7919 % 5000);
   const JsonDocument document = parse(text + "}");
   CHECK(document.root().size() == 5000);
   for (uint64_t i = 0; i < 5000; ++i) CHECK(document.root().find(std::to_string(i)).natural() == i);
@@ -140,7 +169,8 @@ TEST_CASE("a token id is an integer from 0 to 2^31 - 1") {
   uint32_t id = 0;
   CHECK(to_token_id(parse("2147483647").root(), "x", &id).ok());
   CHECK(id == 2147483647u);
-  for (const char* text : {"2147483648", "4294967296", "18446744073709551616", "-1", "-0", "1.0", "1e3", "\"1\"", "null", "true", "[1]"}) {
+  for (const char* text :
+       {"2147483648", "4294967296", "18446744073709551616", "-1", "-0", "1.0", "1e3", "\"1\"", "null", "true", "[1]"}) {
     CAPTURE(std::string(text));
     CHECK(to_token_id(parse(text).root(), "x", &id).code() == Code::format);
   }

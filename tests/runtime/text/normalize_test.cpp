@@ -19,10 +19,18 @@ std::string normalized(const Json& json, std::string text) {
   return text;
 }
 
-std::string form(const char* type, std::string text) { return normalized({{"type", type}}, std::move(text)); }
-Json replace(const char* pattern, const std::string& content) { return {{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}}; }
-Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"normalizers", steps}}; }
-Code refusal(const Json& json) { return text::Normalizer::read(Parsed(json).root()).status().code(); }
+std::string form(const char* type, std::string text) {
+  return normalized({{"type", type}}, std::move(text));
+}
+Json replace(const char* pattern, const std::string& content) {
+  return {{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
+}
+Json sequence(const Json& steps) {
+  return {{"type", "Sequence"}, {"normalizers", steps}};
+}
+Code refusal(const Json& json) {
+  return text::Normalizer::read(Parsed(json).root()).status().code();
+}
 
 }  // namespace
 
@@ -51,9 +59,17 @@ TEST_CASE("joins conjoining jamo, and keeps U+11A7, which joins nothing") {
 
 TEST_CASE("malformed bytes stay, and nothing composes across them") {
   CHECK(form("NFC", "e\xFF\u0301") == "e\xFF\u0301");
-  CHECK(form("NFC", "\xFF" "e\u0301\xC3") == "\xFF\u00E9\xC3");
-  CHECK(form("NFD", "\xE2\x82\u00E9\xE2\x82") == "\xE2\x82" "e\u0301\xE2\x82");
-  CHECK(form("Lowercase", "A\xFF\xC3" "B") == "a\xFF\xC3" "b");
+  CHECK(form("NFC",
+             "\xFF"
+             "e\u0301\xC3") == "\xFF\u00E9\xC3");
+  CHECK(form("NFD", "\xE2\x82\u00E9\xE2\x82") ==
+        "\xE2\x82"
+        "e\u0301\xE2\x82");
+  CHECK(form("Lowercase",
+             "A\xFF\xC3"
+             "B") ==
+        "a\xFF\xC3"
+        "b");
 }
 
 TEST_CASE("runs of marks and of U+11A7 take no quadratic time") {
@@ -66,7 +82,9 @@ TEST_CASE("runs of marks and of U+11A7 take no quadratic time") {
   CHECK(form("NFC", joints) == joints);
 }
 
-TEST_CASE("lowercases letter by letter, the dotted I as two characters") { CHECK(form("Lowercase", "ÄBC Σ \u0130Ω1") == "äbc σ i\u0307ω1"); }
+TEST_CASE("lowercases letter by letter, the dotted I as two characters") {
+  CHECK(form("Lowercase", "ÄBC Σ \u0130Ω1") == "äbc σ i\u0307ω1");
+}
 
 TEST_CASE("prepends and replaces, but leaves an empty text alone") {
   CHECK(normalized({{"type", "Prepend"}, {"prepend", "\u2581"}}, "a") == "\u2581a");
@@ -80,11 +98,15 @@ TEST_CASE("prepends and replaces, but leaves an empty text alone") {
 
 TEST_CASE("replacements that would grow a text past 2^31 bytes are refused before they are made") {
   std::string text = "aaaa";
-  CHECK(make(sequence({replace("a", std::string(1000, 'a')), replace("a", std::string(1000, 'a')), replace("a", std::string(1000, 'a'))})).apply(&text).code() == Code::limit);
+  CHECK(make(sequence({replace("a", std::string(1000, 'a')), replace("a", std::string(1000, 'a')),
+                       replace("a", std::string(1000, 'a'))}))
+            .apply(&text)
+            .code() == Code::limit);
 }
 
 TEST_CASE("refuses other kinds by name, and malformed ones") {
-  for (const char* type : {"BertNormalizer", "Strip", "StripAccents", "Nmt", "Precompiled", "ByteLevel", "nfc", ""}) CHECK(refusal({{"type", type}}) == Code::unsupported);
+  for (const char* type : {"BertNormalizer", "Strip", "StripAccents", "Nmt", "Precompiled", "ByteLevel", "nfc", ""})
+    CHECK(refusal({{"type", type}}) == Code::unsupported);
   CHECK(refusal({{"type", "Replace"}, {"pattern", {{"Regex", "a"}}}, {"content", "b"}}) == Code::unsupported);
   CHECK(refusal(replace("", "b")) == Code::unsupported);
   Json many = Json::array();

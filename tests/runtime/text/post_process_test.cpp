@@ -7,24 +7,36 @@ using namespace tdl::test;
 
 namespace {
 
-Json special(const char* name) { return {{"SpecialToken", {{"id", name}, {"type_id", 0}}}}; }
-Json text_piece(const char* name = "A") { return {{"Sequence", {{"id", name}, {"type_id", 0}}}}; }
+Json special(const char* name) {
+  return {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
+}
+Json text_piece(const char* name = "A") {
+  return {{"Sequence", {{"id", name}, {"type_id", 0}}}};
+}
 Json template_of(const Json& single) {
   return {{"type", "TemplateProcessing"},
           {"single", single},
           {"pair", Json::array()},
-          {"special_tokens", {{"b", {{"id", "b"}, {"ids", Json::array({1u, 0u})}, {"tokens", {"x", "y"}}}}, {"e", {{"id", "e"}, {"ids", Json::array({2u})}, {"tokens", {"z"}}}}}}};
+          {"special_tokens",
+           {{"b", {{"id", "b"}, {"ids", Json::array({1u, 0u})}, {"tokens", {"x", "y"}}}},
+            {"e", {{"id", "e"}, {"ids", Json::array({2u})}, {"tokens", {"z"}}}}}}};
 }
 const Json kByteLevel = {{"type", "ByteLevel"}};
-Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"processors", steps}}; }
+Json sequence(const Json& steps) {
+  return {{"type", "Sequence"}, {"processors", steps}};
+}
 
 Result<text::PostProcessor> read(const Json& json) {
   auto vocabulary = text::Vocabulary::build({{"x", 0, true, false}, {"y", 1, true, false}, {"z", 2, true, false}});
   REQUIRE(vocabulary.ok());
   return text::PostProcessor::read(Parsed(json).root(), vocabulary.value());
 }
-Code refusal(const Json& json) { return read(json).status().code(); }
-Code decoder(const Json& json) { return text::check_decoder(Parsed(json).root()).code(); }
+Code refusal(const Json& json) {
+  return read(json).status().code();
+}
+Code decoder(const Json& json) {
+  return text::check_decoder(Parsed(json).root()).code();
+}
 
 }  // namespace
 

@@ -17,11 +17,15 @@ struct Collector final : text::WordSink {
   }
 };
 
-Json byte_level(bool prefix = false, bool regex = false) { return {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"use_regex", regex}}; }
+Json byte_level(bool prefix = false, bool regex = false) {
+  return {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"use_regex", regex}};
+}
 Json split(const std::string& pattern, const char* behavior = "Isolated") {
   return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", behavior}, {"invert", false}};
 }
-Json sequence(const Json& steps) { return {{"type", "Sequence"}, {"pretokenizers", steps}}; }
+Json sequence(const Json& steps) {
+  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+}
 
 std::vector<std::string> words(const Json& json, std::string_view text) {
   auto made = text::PreTokenizer::read(Parsed(json).root());
@@ -32,7 +36,9 @@ std::vector<std::string> words(const Json& json, std::string_view text) {
   return collector.words;
 }
 
-Code refusal(const Json& json) { return text::PreTokenizer::read(Parsed(json).root()).status().code(); }
+Code refusal(const Json& json) {
+  return text::PreTokenizer::read(Parsed(json).root()).status().code();
+}
 
 using Words = std::vector<std::string>;
 
@@ -51,10 +57,21 @@ TEST_CASE("a prefix space goes before each piece that has none, once") {
 }
 
 TEST_CASE("malformed bytes are kept, between the words or in them") {
-  CHECK(words(byte_level(false, true), "ab\xFF\xFE" "cd \xC3") == Words{"ab", "\xFF\xFE", "cd", " ", "\xC3"});
-  CHECK(words(sequence({split("b", "Removed"), byte_level()}), "a\xFF" "b\xFF") == Words{"a\xFF", "\xFF"});
-  CHECK(words(sequence({split("b", "MergedWithPrevious"), byte_level()}), "\xFF" "b\xFF") == Words{"\xFF" "b", "\xFF"});
-  CHECK(words(byte_level(true, false), "\xFF" "a") == Words{" \xFF" "a"});
+  CHECK(words(byte_level(false, true),
+              "ab\xFF\xFE"
+              "cd \xC3") == Words{"ab", "\xFF\xFE", "cd", " ", "\xC3"});
+  CHECK(words(sequence({split("b", "Removed"), byte_level()}),
+              "a\xFF"
+              "b\xFF") == Words{"a\xFF", "\xFF"});
+  CHECK(words(sequence({split("b", "MergedWithPrevious"), byte_level()}),
+              "\xFF"
+              "b\xFF") == Words{"\xFF"
+                                "b",
+                                "\xFF"});
+  CHECK(words(byte_level(true, false),
+              "\xFF"
+              "a") == Words{" \xFF"
+                            "a"});
 }
 
 TEST_CASE("the sink's failure ends the split") {
@@ -69,7 +86,8 @@ TEST_CASE("the sink's failure ends the split") {
 }
 
 TEST_CASE("refuses other kinds and other orders of steps, by name") {
-  for (const char* type : {"Metaspace", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "CharDelimiterSplit", "UnicodeScripts", "FixedLength", ""}) {
+  for (const char* type : {"Metaspace", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "CharDelimiterSplit",
+                           "UnicodeScripts", "FixedLength", ""}) {
     const Json json = sequence({Json{{"type", type}}, byte_level()});
     CHECK(refusal(json) == Code::unsupported);
     CHECK(std::string(text::PreTokenizer::read(Parsed(json).root()).status().message()).find(type) != std::string::npos);
@@ -107,7 +125,8 @@ TEST_CASE("refuses malformed steps") {
     step[field] = 7;
     CHECK(refusal(sequence({step, byte_level()})) == Code::format);
   }
-  for (const Json& pattern : {Json::object(), Json{{"Regex", 7}}, Json{{"String", nullptr}}, Json{{"Regex", "a"}, {"String", "a"}}, Json{{"Regex", "("}}}) {
+  for (const Json& pattern : {Json::object(), Json{{"Regex", 7}}, Json{{"String", nullptr}}, Json{{"Regex", "a"}, {"String", "a"}},
+                              Json{{"Regex", "("}}}) {
     Json step = split("a");
     step["pattern"] = pattern;
     CHECK(refusal(sequence({step, byte_level()})) == Code::format);

@@ -47,7 +47,8 @@ void check_class(const char* pattern, Expected expected) {
     append_utf8(&text, c);
     matches.clear();
     const bool ok = regex.find_all(text, &scratch, &matches).ok();
-    if ((!ok || matches.empty() == expected(c)) && ++wrong == 1) FAIL_CHECK(std::string(pattern) << " is wrong for character " << c);
+    if ((!ok || matches.empty() == expected(c)) && ++wrong == 1)
+      FAIL_CHECK(std::string(pattern) << " is wrong for character " << c);
   }
   CHECK(wrong == 0);
 }
@@ -68,10 +69,21 @@ TEST_CASE("an empty match counts except where the match before it ended") {
 }
 
 TEST_CASE("malformed bytes match nothing and end what a pattern sees") {
-  CHECK(marked(compiled("."), "a\xFF" "b\xC3") == "[a]\xFF[b]\xC3");
-  CHECK(marked(compiled("[^x]+"), "\x80\x80" "ab\xE2\x82" "cd") == "\x80\x80[ab]\xE2\x82[cd]");
-  CHECK(marked(compiled("a$|^b"), "a\xFF" "b") == "[a]\xFF[b]");
-  CHECK(marked(compiled("(?<=a)b"), "a\xFF" "bab") == "a\xFF" "ba[b]");
+  CHECK(marked(compiled("."),
+               "a\xFF"
+               "b\xC3") == "[a]\xFF[b]\xC3");
+  CHECK(marked(compiled("[^x]+"),
+               "\x80\x80"
+               "ab\xE2\x82"
+               "cd") == "\x80\x80[ab]\xE2\x82[cd]");
+  CHECK(marked(compiled("a$|^b"),
+               "a\xFF"
+               "b") == "[a]\xFF[b]");
+  CHECK(marked(compiled("(?<=a)b"),
+               "a\xFF"
+               "bab") ==
+        "a\xFF"
+        "ba[b]");
 }
 
 TEST_CASE("a literal matches its bytes and nothing else") {

@@ -46,10 +46,13 @@ inline std::string folder(const char* variable) {
 
 // The committed tokenizer of that name, or abacus's.
 inline std::string tokenizer_json(const std::string& name) {
-  return read_file(name == "abacus" ? folder("TREADLE_ABACUS") + "/tokenizer.json" : folder("TREADLE_TEST_DATA") + "/text/" + name + ".json");
+  return read_file(name == "abacus" ? folder("TREADLE_ABACUS") + "/tokenizer.json"
+                                    : folder("TREADLE_TEST_DATA") + "/text/" + name + ".json");
 }
 
-inline Json data_json(const std::string& name) { return Json::parse(read_file(folder("TREADLE_TEST_DATA") + "/text/" + name)); }
+inline Json data_json(const std::string& name) {
+  return Json::parse(read_file(folder("TREADLE_TEST_DATA") + "/text/" + name));
+}
 
 using TokenizerPtr = std::unique_ptr<const text::Tokenizer>;
 
@@ -92,7 +95,8 @@ inline Json byte_tokenizer() {
 }
 
 inline Json added_token(const std::string& content, uint32_t id, bool special = false) {
-  return {{"id", id}, {"content", content}, {"special", special}, {"single_word", false}, {"lstrip", false}, {"rstrip", false}, {"normalized", false}};
+  return {{"id", id},        {"content", content}, {"special", special}, {"single_word", false},
+          {"lstrip", false}, {"rstrip", false},    {"normalized", false}};
 }
 
 }  // namespace tdl::test

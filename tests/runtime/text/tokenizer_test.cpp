@@ -10,15 +10,21 @@ using namespace tdl::test;
 
 namespace {
 
-Code refusal(const Json& json, std::string_view config = {}) { return text::Tokenizer::create(json.dump(), config).status().code(); }
+Code refusal(const Json& json, std::string_view config = {}) {
+  return text::Tokenizer::create(json.dump(), config).status().code();
+}
 
 // Random bytes: mostly characters, pieces of them, spaces and special tokens.
 std::string random_bytes(std::mt19937* random) {
-  static const char* const kPieces[] = {"a", "the ", "  ", "\n", "é", "日本", "😀", "<|endoftext|>", "<|im_end|>", "<think>", "\xE2\x82", "\xF0\x9F", "\x80", "\xFF", "\xC3", "\0", "17", "'s", "\xED\xA0\x80"};
+  static const char* const kPieces[] = {"a",          "the ",    "  ",          "\n",       "é",    "日本", "😀",    "<|endoftext|>",
+                                        "<|im_end|>", "<think>", "\xE2\x82",    "\xF0\x9F", "\x80", "\xFF", "\xC3", "\0",
+                                        "17",         "'s",      "\xED\xA0\x80"};
   std::string bytes;
   for (uint32_t n = (*random)() % 30; n > 0; --n) {
-    if ((*random)() % 4 == 0) bytes.push_back(static_cast<char>((*random)() % 256));
-    else bytes += kPieces[(*random)() % std::size(kPieces)];
+    if ((*random)() % 4 == 0)
+      bytes.push_back(static_cast<char>((*random)() % 256));
+    else
+      bytes += kPieces[(*random)() % std::size(kPieces)];
   }
   return bytes;
 }
@@ -42,7 +48,9 @@ TEST_CASE("text that is no UTF-8 comes back byte for byte") {
 
 TEST_CASE("a normalizer changes the characters around malformed bytes only") {
   const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json("qwen"));
-  CHECK(decode(*tokenizer, encode(*tokenizer, "\xFF" "e\u0301\x80\u0301 \xE2\x82")) == "\xFF\u00E9\x80\u0301 \xE2\x82");
+  CHECK(decode(*tokenizer, encode(*tokenizer,
+                                  "\xFF"
+                                  "e\u0301\x80\u0301 \xE2\x82")) == "\xFF\u00E9\x80\u0301 \xE2\x82");
 }
 
 TEST_CASE("a special token is found between malformed bytes") {
@@ -98,7 +106,9 @@ TEST_CASE("tokenizer_config.json names BOS, EOS and PAD as strings or objects") 
   Json json = byte_tokenizer();
   json["added_tokens"] = {added_token("<s>", 256, true), added_token("</s>", 257, true)};
   const std::string text = json.dump();
-  const TokenizerPtr both = make_tokenizer(text, R"({"bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>", "pad_token": null, "model_max_length": 1e30})");
+  const TokenizerPtr both = make_tokenizer(
+      text,
+      R"({"bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>", "pad_token": null, "model_max_length": 1e30})");
   CHECK(both->bos() == 256);
   CHECK(both->eos() == 257);
   CHECK(both->pad() == -1);
@@ -107,11 +117,13 @@ TEST_CASE("tokenizer_config.json names BOS, EOS and PAD as strings or objects") 
   CHECK(none->eos() == -1);
   CHECK(none->pad() == -1);
   CHECK(make_tokenizer(text)->eos() == -1);
-  for (const char* config : {"[]", "{", "{\"bos_token\": 1}", "{\"bos_token\": {}}", "{\"bos_token\": {\"content\": 1}}"}) CHECK(refusal(json, config) == Code::format);
+  for (const char* config : {"[]", "{", "{\"bos_token\": 1}", "{\"bos_token\": {}}", "{\"bos_token\": {\"content\": 1}}"})
+    CHECK(refusal(json, config) == Code::format);
 }
 
 TEST_CASE("abacus has the ids that its configuration says") {
-  const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json("abacus"), read_file(folder("TREADLE_ABACUS") + "/tokenizer_config.json"));
+  const TokenizerPtr tokenizer =
+      make_tokenizer(tokenizer_json("abacus"), read_file(folder("TREADLE_ABACUS") + "/tokenizer_config.json"));
   CHECK(tokenizer->vocab_size() == 384);
   CHECK(tokenizer->bos() == -1);
   CHECK(tokenizer->eos() == 0);
@@ -156,7 +168,8 @@ TEST_CASE("threads encode and decode with one tokenizer at the same time") {
 TEST_CASE("long texts of every kind take no quadratic time") {
   for (const char* name : {"gpt2", "qwen", "llama3"}) {
     const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json(name));
-    for (const std::string piece : {"a", "ab", " ", "\n", " \n", "日", "7", "!", "'", "\u0301\u0316", "\uAC00\u11A7", "\u00A0", "<|", "<|endoftext|>", "\xFF", "a\xFF", "the quick "}) {
+    for (const std::string piece : {"a", "ab", " ", "\n", " \n", "日", "7", "!", "'", "\u0301\u0316", "\uAC00\u11A7", "\u00A0",
+                                    "<|", "<|endoftext|>", "\xFF", "a\xFF", "the quick "}) {
       std::string bytes;
       while (bytes.size() < 200000) bytes += piece;
       CHECK(!encode(*tokenizer, bytes).empty());

@@ -19,7 +19,8 @@ Vocabulary build(std::vector<NewToken> tokens) {
 }  // namespace
 
 TEST_CASE("tokens are found by content and by id, also across gaps") {
-  const Vocabulary vocabulary = build({{"c", 2000000000, true, false}, {"a", 0, true, false}, {"b", 5, true, false}, {"<x>", 7, false, true}});
+  const Vocabulary vocabulary =
+      build({{"c", 2000000000, true, false}, {"a", 0, true, false}, {"b", 5, true, false}, {"<x>", 7, false, true}});
   CHECK(vocabulary.size() == 4);
   CHECK(vocabulary.id_limit() == 2000000001u);
   for (const uint32_t id : {0u, 5u, 7u, 2000000000u}) CHECK(vocabulary.id(vocabulary.find_id(id)) == id);
@@ -53,7 +54,8 @@ TEST_CASE("refuses an id with two contents and a content with two ids") {
 }
 
 TEST_CASE("a token of the model stands for the bytes that it spells, an added or special one for its content") {
-  const Vocabulary vocabulary = build({{"\u0120\u00E9", 0, true, false}, {"\u00E9", 1, false, false}, {"\u0120", 2, true, true}, {"a b", 3, true, false}});
+  const Vocabulary vocabulary =
+      build({{"\u0120\u00E9", 0, true, false}, {"\u00E9", 1, false, false}, {"\u0120", 2, true, true}, {"a b", 3, true, false}});
   const auto bytes = [&](uint32_t entry) {
     std::string text;
     vocabulary.append_bytes(entry, &text);
