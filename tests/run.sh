@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 suite_start
 suite_tree release -Dbuildtype=release
-suite_tree asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false \
+suite_tree asan -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false \
   -Dc_args=-fno-sanitize-recover=all -Dcpp_args=-fno-sanitize-recover=all
 suite_leave_out_long release
 suite_leave_out_gpu

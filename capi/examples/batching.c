@@ -165,7 +165,7 @@ static int run(host* h, tdl_pass* pass) {
   ++h->num_passes;
   if (seqs > h->most_together) h->most_together = seqs;
   for (i = 0; i < outputs; ++i)
-    if (!ok(h, row_status[i], output_seq[i]->prompt) || !take(h, output_seq[i], tokens[i])) return 0;
+    if (row_status[i] != TDL_OK ? !fail(tdl_status_name(row_status[i]), output_seq[i]->prompt) : !take(h, output_seq[i], tokens[i])) return 0;
   return 1;
 }
 
