@@ -58,7 +58,7 @@ Result<EngineLimits> resolve(const EngineConfig& c, const ModelConfig& model) {
   if (limits.max_outputs > limits.max_rows())
     return fail(Code::invalid_argument, "max_outputs %u is more than the %u rows of the largest pass", limits.max_outputs, limits.max_rows());
   if (limits.max_context > model.max_positions)
-    return fail(Code::range, "max_context %u is longer than the model's %u positions", limits.max_context, model.max_positions);
+    return fail(Code::range, "max_context %u is longer than the model's %u positions", limits.max_context, model.max_positions).needs(model.max_positions);
   const uint32_t size = limits.block_size;
   if (size != 16 && size != 32 && size != 64 && size != 128) return fail(Code::invalid_argument, "block_size %u is not 16, 32, 64 or 128", size);
   limits.max_table = blocks_for(limits.max_context, size);

@@ -42,8 +42,9 @@ Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits
   if (blocks > INT32_MAX) return fail(Code::limit, "%llu KV blocks, block numbers end at 2^31 - 1", figure(blocks)).needs(blocks);
   if (blocks < limits.max_table) {
     const uint64_t needed = limits.max_table * per_block;
-    return fail(Code::out_of_memory, "one sequence of %u tokens needs %u KV blocks (%llu bytes), there is room for %llu (%llu bytes); lower max_context or give "
-                "num_blocks", limits.max_context, limits.max_table, figure(needed), figure(blocks), figure(blocks * per_block)).needs(needed);
+    return fail(Code::out_of_memory, "one sequence of %u tokens needs %u KV blocks (%llu bytes), there is room for %llu (%llu bytes); %s", limits.max_context, limits.max_table, figure(needed), figure(blocks), figure(blocks * per_block),
+                c.num_blocks ? "raise num_blocks or lower max_context" : c.kv_memory_bytes ? "raise kv_memory_bytes or lower max_context"
+                                                                                           : "lower max_context, or give num_blocks").needs(needed);
   }
   return static_cast<uint32_t>(blocks);
 }

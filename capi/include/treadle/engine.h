@@ -22,9 +22,10 @@ enum {
   TDL_KV_POOL = 1    /* blocks come from tdl_kv_alloc; writing one that is not owned, or shared, is refused */
 };
 enum {
-  TDL_ENGINE_BATCH_INVARIANT = 1u << 0, /* a row's bits do not depend on the other rows, its index, the padding or the chunking */
+  TDL_ENGINE_BATCH_INVARIANT = 1u << 0, /* a row's bits do not depend on the other rows, its index, the padding or the chunking, nor on whether
+                                           its tokens were prefilled or decoded.  On the CPU that holds always, and costs nothing */
   TDL_ENGINE_RANDOM_WEIGHTS = 1u << 1,  /* only config.json is read: random weights, for benchmarks and sizing */
-  TDL_ENGINE_VALIDATE = 1u << 2         /* bounds checked in the kernels too; an error record instead of a fault */
+  TDL_ENGINE_VALIDATE = 1u << 2         /* bounds checked in the kernels too; an error record instead of a fault.  TDL_E_UNSUPPORTED in this version */
 };
 
 typedef struct tdl_engine_config {
@@ -36,12 +37,13 @@ typedef struct tdl_engine_config {
   uint32_t max_rows_per_seq;    /* most rows per sequence in a decode pass (speculative verify)    default 1 */
   uint32_t max_prefill_rows;    /* most rows in a prefill pass                                     default 2048 */
   uint32_t max_outputs;         /* most rows that get logits in a pass                             default max_seqs x max_rows_per_seq */
-  uint32_t max_context;         /* longest sequence, at most what the model was made for; 0 = that */
+  uint32_t max_context;         /* longest sequence; 0 = what the model was made for; longer than that is TDL_E_RANGE (error.required = the model's) */
   uint32_t block_size;          /* KV tokens per block: 16, 32, 64 (default), 128 */
   uint32_t num_blocks;          /* 0 = from kv_memory_bytes; if that is 0 too, enough for max_seqs x max_context, at most 90% of the free
-                                   device memory after everything else (host: a quarter of the free RAM) */
+                                   device memory after everything else (host: a quarter of the free RAM).  One sequence of max_context must fit in
+                                   every case (TDL_E_OUT_OF_MEMORY).  All of them are free after create: none is kept back */
   uint64_t kv_memory_bytes;     /* bytes for KV blocks; not together with num_blocks */
-  int32_t  kv_dtype;            /* 0 = TDL_F32 on the host device, TDL_BF16 on CUDA */
+  int32_t  kv_dtype;            /* 0 = TDL_F32 on the host device (which has no other), TDL_BF16 on CUDA */
   int32_t  kv_mode;             /* TDL_KV_CALLER or TDL_KV_POOL */
   uint32_t max_adapters;        /* resident LoRA slots; 0 = no LoRA memory at all */
   uint32_t max_lora_rank;       /*                                                                 default 64 */
@@ -68,7 +70,7 @@ typedef struct tdl_engine_info { /* never changes in the engine's life */
   uint32_t vocab_size, hidden_size, num_layers, num_heads, num_kv_heads, head_dim, num_experts, mrope;
   uint32_t max_seqs, max_rows_per_seq, max_prefill_rows, max_outputs, max_context, block_size, num_blocks, max_adapters, max_lora_rank;
   uint32_t num_buckets; uint32_t buckets[64];
-  uint32_t num_eos; uint32_t eos[8];                    /* from generation_config.json, else config.json */
+  uint32_t num_eos; uint32_t eos[8];                    /* from generation_config.json, else config.json; 0 = neither names one; more than 8 are TDL_E_UNSUPPORTED */
   int32_t  kv_dtype, kv_mode;
   char architecture[64]; char device[64];               /* 0-terminated */
 } tdl_engine_info;
@@ -89,7 +91,8 @@ TDL_API void tdl_engine_stats_init(tdl_engine_stats* stats, size_t struct_size);
 TDL_API tdl_status tdl_engine_plan(const tdl_engine_config* config, tdl_memory_plan* plan, tdl_error* error);
 /* Loads a model; takes as long as reading its weights.  The configuration and what it points to may go afterwards, the log callback and
  * its user pointer excepted: they live as long as the engine.  All memory is taken here.  *engine is the caller's, untouched on failure.
- * TDL_E_NOT_FOUND, TDL_E_IO, TDL_E_FORMAT, TDL_E_UNSUPPORTED name the file, field or tensor.  Any thread. */
+ * TDL_E_NOT_FOUND, TDL_E_IO, TDL_E_FORMAT, TDL_E_UNSUPPORTED name the file, field or tensor; TDL_E_INVALID_ARGUMENT, TDL_E_RANGE the field of
+ * the configuration; TDL_E_OUT_OF_MEMORY the figures; TDL_E_CANCELLED comes of progress.  Any thread. */
 TDL_API tdl_status tdl_engine_create(const tdl_engine_config* config, tdl_engine** engine, tdl_error* error);
 /* Waits for the passes in flight, then frees everything.  Passes that are still open answer TDL_E_STATE from now on.  Any thread; while
  * another thread is inside a call, the memory is freed when that call returns. */

@@ -1,5 +1,10 @@
 /* Passes: one trip through the layers.  begin -> (upload_metadata -> submit -> wait)* -> end; tdl_step = submit + wait.
- * Several passes may be open; what runs is ordered by their submits.  Two submits may be unfinished at a time. */
+ * Several passes may be open; what runs is ordered by their submits.  Two submits may be unfinished at a time.
+ *
+ * A host that batches continuously has one prefill and one decode pass open for the engine's life.  A joining sequence's prompt goes through prefill, in
+ * chunks where it is long (several sequences at once by query_start); its last chunk gives the first token.  Each token then goes back through decode,
+ * with whatever sequences are running: any number from 1 to the pass's num_seqs.  A decode pass may also take a prompt's only or last token; it differs
+ * from prefill in shape alone.  capi/examples/batching.c is such a host. */
 #ifndef TREADLE_PASS_H
 #define TREADLE_PASS_H
 #include "treadle/engine.h"
@@ -18,8 +23,8 @@ typedef struct tdl_pass_desc {
   uint32_t struct_size;
   int32_t  kind;
   uint32_t num_seqs;     /* most sequences of any upload; 0 = 1 */
-  uint32_t rows_per_seq; /* decode: rows of every sequence; 0 = 1 */
-  uint32_t max_rows;     /* prefill: most rows of any upload; 0 = the engine's max_prefill_rows */
+  uint32_t rows_per_seq; /* decode: rows of every sequence; 0 = 1.  prefill: 0 or 1, its rows are ragged */
+  uint32_t max_rows;     /* prefill: most rows of any upload; 0 = the engine's max_prefill_rows.  decode: must be 0 */
   uint32_t no_sample;    /* non-zero: logits only; sample later with tdl_sample, or not at all */
 } tdl_pass_desc;
 
@@ -29,7 +34,7 @@ enum { TDL_ADAPTER_BASE = -1, TDL_ADAPTER_ACTIVE = -2 }; /* row values of seq_sl
 
 typedef struct tdl_sampling { /* zero everywhere = greedy */
   uint32_t struct_size;
-  float temperature;                                             /* 0 = greedy */
+  float temperature;                                             /* 0 = greedy; anything else is TDL_E_UNSUPPORTED in this version, penalties too */
   float top_p, min_p; uint32_t top_k;                            /* 0 = off */
   float repetition_penalty, presence_penalty, frequency_penalty; /* 0 = off (repetition: also 1) */
   uint32_t reserved;
@@ -49,18 +54,22 @@ typedef struct tdl_metadata {
   const uint32_t* token_ids;       /* [R]; NULL only when token_from gives every row's token */
   const int32_t*  token_from;      /* [R] >= 0: take the token that output i of this engine's previous submit sampled (never seen by the host); -1 =
                                       token_ids; NULL = all token_ids */
-  const uint32_t* positions;       /* [R]; under MRoPE the temporal (T) stream */
+  const uint32_t* positions;       /* [R] rotary position, from 0, below the model's own limit; for plain text the row's KV index (not compared with it).
+                                      Under MRoPE the temporal (T) stream.  Not NULL */
   const uint32_t* positions_h;     /* [R] MRoPE height stream; NULL = positions */
   const uint32_t* positions_w;     /* [R] MRoPE width stream;  NULL = positions */
   const int64_t*  slot;            /* [R] KV write slot = block x block_size + offset, or -1; NULL = where block_table puts the row's KV index */
-  const uint32_t* seq_len;         /* [S] length after this pass, the rows being processed included */
-  const int32_t*  block_table;     /* [S, max_blocks_per_seq] row-major; entries past seq_len are not read */
-  const uint32_t* query_start;     /* [S+1] prefill: rows query_start[s]..query_start[s+1] are s's, at least one each; NULL = one sequence */
+  const uint32_t* seq_len;         /* [S] length after this pass, the rows being processed included; at most max_context (a pass that reaches it still
+                                      samples a token, which then cannot be fed) */
+  const int32_t*  block_table;     /* [S, max_blocks_per_seq] row-major; of a row only the first ceil(seq_len / block_size) entries are read; the stride need
+                                      only cover the longest of this upload */
+  const uint32_t* query_start;     /* [S+1] prefill: rows query_start[s]..query_start[s+1] are s's, at least one each; NULL = one sequence.  decode: NULL */
   const int32_t*  seq_slot;        /* [R] LoRA slot per row; NULL = TDL_ADAPTER_BASE on every row */
   const int32_t*  moe_row_adapter; /* [R] expert-delta slot per row, negative = none and never resolved; NULL = the resolved seq_slot where
                                       that adapter has expert deltas */
-  const int32_t*  output_row;      /* [O] rows that get logits, ascending; NULL = each sequence's last row */
-  uint32_t        num_outputs;     /* O; ignored when output_row is NULL.  0 with output_row: no logits at all (a prefill's inner chunks) */
+  const int32_t*  output_row;      /* [O] rows that get logits, ascending: output o is row output_row[o]; NULL = each sequence's last row, output s */
+  uint32_t        num_outputs;     /* O; ignored when output_row is NULL.  0 with an output_row that is not NULL (nor read): no logits at all, for a prefill's inner
+                                      chunks */
   uint32_t        num_embeds;
   const void*     embeds;          /* [num_embeds, hidden] prefill: input embeddings that replace tokens (image patches) */
   const int32_t*  embed_row;       /* [R] row of embeds, or -1 for the token's own; NULL = none */
@@ -68,13 +77,13 @@ typedef struct tdl_metadata {
   uint32_t        num_deepstack;   /* layers that add deepstack features (Qwen3-VL) */
   const void*     deepstack;       /* [num_deepstack, num_embeds, hidden], added to the hidden state of the rows of embed_row after layer i */
   const tdl_sampling* sampling;    /* [O]; NULL = greedy */
-  const uint32_t* penalty_start;   /* [O+1] entries of penalty_token/count that belong to each output; NULL = no penalties */
+  const uint32_t* penalty_start;   /* [O+1] entries of penalty_token/count that belong to each output; NULL = no penalties (all there is in this version) */
   const uint32_t* penalty_token;
   const uint32_t* penalty_count;
-  const uint32_t* mask;            /* [num_masks, ceil(vocab/32)] bit set = token allowed */
+  const uint32_t* mask;            /* [num_masks, ceil(vocab/32)] bit set = token allowed; NULL in this version */
   const int32_t*  mask_row;        /* [O] row of mask or -1; NULL = everything allowed */
   uint32_t        num_masks;
-  uint32_t        num_logprobs;    /* top-n log-probabilities per output, at most 20 */
+  uint32_t        num_logprobs;    /* top-n log-probabilities per output, at most 20; 0 in this version */
 } tdl_metadata;
 
 typedef struct tdl_step_result {   /* caller's arrays, written by wait; NULL = not wanted (and not copied from the device) */
@@ -84,9 +93,9 @@ typedef struct tdl_step_result {   /* caller's arrays, written by wait; NULL = n
   uint32_t bucket;                 /* out: padded sequences; 0 = not padded */
   uint32_t replayed;               /* out: 1 = a captured graph was replayed */
   uint32_t reserved;
-  tdl_status* row_status;          /* [capacity] TDL_OK or TDL_E_NUMERIC: one bad row does not fail the others */
+  tdl_status* row_status;          /* [capacity] TDL_OK or TDL_E_NUMERIC: one bad row does not fail the others, and without this array nothing tells of it */
   uint32_t* tokens;                /* [capacity]; meaningless where row_status is not TDL_OK */
-  float* token_logprobs;           /* [capacity] */
+  float* token_logprobs;           /* [capacity]; this and the next two are TDL_E_UNSUPPORTED in this version */
   uint32_t* top_tokens; float* top_logprobs; /* [capacity, num_logprobs] */
   float* logits;                   /* [capacity, vocab] */
   float* hidden;                   /* [capacity, hidden] after the final norm */
@@ -130,7 +139,8 @@ TDL_API tdl_status tdl_submit(tdl_pass* pass, uint64_t* ticket, tdl_error* error
  * status are kept for the engine's last four tickets, logits and hidden until the engine's next submit; older: TDL_E_STATE.
  * TDL_E_CANCELLED, TDL_E_DEVICE: the pass itself failed. */
 TDL_API tdl_status tdl_wait(tdl_engine* engine, uint64_t ticket, uint64_t timeout_ns, tdl_step_result* result, tdl_error* error);
-/* Submit and wait.  An unusable result (too small, arrays that this pass has nothing for) is refused before anything runs. */
+/* Submit and wait; result may be NULL.  An unusable result (too small, tokens of a pass that does not sample) is refused before anything runs, and the
+ * upload stays good for another call.  With 0 outputs the arrays stay as they are. */
 TDL_API tdl_status tdl_step(tdl_pass* pass, tdl_step_result* result, tdl_error* error);
 /* Samples from the logits of the engine's last submit, which was this pass's, begun with no_sample.  Reads sampling, penalties and masks
  * of `sampling` (NULL = greedy) alone; for grammars that need the forward pass's time.  Waits for the tokens. */

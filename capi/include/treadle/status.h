@@ -5,7 +5,8 @@
  *     zero means the default in every field.  A smaller struct_size is an older caller: its missing tail counts as zero (in) or is not
  *     written (out).  A larger one is a newer caller: a tail that is not zero is TDL_E_VERSION.  Arrays of structs have element 0's
  *     struct_size as their stride, and all elements the same.
- *   - Fallible functions return tdl_status and take an optional tdl_error, written on failure alone.  A call refused with a negative
+ *   - Fallible functions return tdl_status and take an optional tdl_error, written on failure alone (one whose struct_size was never set is left
+ *     alone; one that was set once can be used again and again).  A call refused with a negative
  *     status by its validation has changed nothing; out-parameters are as they were, except sizes asked for by
  *     TDL_E_BUFFER_TOO_SMALL.  A pass that was accepted and then failed or was cancelled leaves the KV of the slots that it was to
  *     write undefined, and everything else as it was.
@@ -44,7 +45,7 @@ enum {
   TDL_E_INVALID_ARGUMENT = -1, /* null where not allowed, unknown kind or flag, NaN parameter */
   TDL_E_RANGE = -2,            /* token, position, block, slot, seq_len or adapter out of range; error.row says where */
   TDL_E_STATE = -3,            /* calls out of order, or a parent that is gone */
-  TDL_E_CONFLICT = -4,         /* one KV slot written twice in a pass, a slot outside its sequence's table, a shared block */
+  TDL_E_CONFLICT = -4,         /* one KV slot written twice in a pass, a slot outside its sequence's table, a shared or a free block */
   TDL_E_LIMIT = -5,            /* more rows, sequences, outputs, blocks or adapters than the engine was created for */
   TDL_E_NOT_FOUND = -6,        /* an empty adapter slot, a missing file or tensor */
   TDL_E_BUSY = -7,             /* a second thread; two submits unfinished already; an adapter that an unfinished pass uses */

@@ -5,7 +5,8 @@
  * A tokenizer never changes: any thread may use one, any number at a time.
  *
  * Buffers: *count and *length become what was written, or with TDL_E_BUFFER_TOO_SMALL what is needed, and then nothing else is written
- * (error.required has the same number).  A null buffer is allowed with capacity 0: that asks for the size. */
+ * (error.required has the same number).  A null buffer is allowed with capacity 0: that asks for the size, and is TDL_OK
+ * when nothing is needed.  *count and *length themselves are not optional. */
 #ifndef TREADLE_TEXT_H
 #define TREADLE_TEXT_H
 #include "treadle/source.h"
@@ -18,14 +19,16 @@ typedef struct tdl_tokenizer tdl_tokenizer;
 
 typedef struct tdl_tokenizer_info { /* never changes in the tokenizer's life */
   uint32_t struct_size;
-  uint32_t vocab_size;    /* largest id + 1; there may be gaps below it.  The model's own vocab_size may be larger. */
+  uint32_t vocab_size;    /* largest id + 1; there may be gaps below it.  The model's own vocab_size may be larger: a token
+                             it samples that is none here cannot be decoded (TDL_E_RANGE) */
   int32_t bos, eos, pad;  /* of tokenizer_config.json; -1 = none.  The ids that end a generation are tdl_engine_info.eos. */
   uint32_t reserved;
 } tdl_tokenizer_info;
 
 enum {
   TDL_TEXT_NO_SPECIAL = 1u << 0, /* encode: the text is data, special tokens in it are not recognised; decode: special tokens are left out */
-  TDL_TEXT_ADD_SPECIAL = 1u << 1 /* encode: with the tokens that the file's post-processor puts around a text, such as BOS; else none is added */
+  TDL_TEXT_ADD_SPECIAL = 1u << 1 /* encode: with the tokens that the file's post-processor puts around a text, such as BOS; else none is added.
+                                    Flags may be combined; Hugging Face's default is ADD_SPECIAL alone, text from outside wants both */
 };
 
 TDL_API void tdl_tokenizer_info_init(tdl_tokenizer_info* info, size_t struct_size);
@@ -46,7 +49,7 @@ TDL_API tdl_status tdl_tokenizer_encode(const tdl_tokenizer* tokenizer, const ch
  * TDL_E_RANGE for an id without a token; error.row is its index. */
 TDL_API tdl_status tdl_tokenizer_decode(const tdl_tokenizer* tokenizer, const uint32_t* tokens, size_t count, uint32_t flags, char* text, size_t capacity, size_t* length, tdl_error* error);
 
-/* The bytes that one token stands for, for streaming decoders and grammar masks: decode is the concatenation of these.  A special token
+/* The bytes that one token stands for, for streaming decoders and grammar masks: decode without TDL_TEXT_NO_SPECIAL is the concatenation of these.  A special token
  * stands for its content.  TDL_E_RANGE for an id without a token. */
 TDL_API tdl_status tdl_tokenizer_token_bytes(const tdl_tokenizer* tokenizer, uint32_t token, char* bytes, size_t capacity, size_t* length, tdl_error* error);
 
