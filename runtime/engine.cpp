@@ -1,5 +1,7 @@
 #include "runtime/engine.h"
 
+#include <cfenv>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -8,6 +10,21 @@
 
 namespace tdl {
 namespace {
+
+// Rotary frequencies and the like are computed on the caller's thread: a host that rounds differently must not change our bits.
+class DefaultRounding {
+ public:
+  DefaultRounding() {
+    std::fegetenv(&callers_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~DefaultRounding() { std::fesetenv(&callers_); }
+  DefaultRounding(const DefaultRounding&) = delete;
+  DefaultRounding& operator=(const DefaultRounding&) = delete;
+
+ private:
+  std::fenv_t callers_;
+};
 
 // Reads what a plan needs: the model's shape, its checkpoint's headers (unless weights are random) and the weights' places.
 struct Opened {
@@ -31,6 +48,7 @@ Result<Opened> open_model(const EngineConfig& config, const Source& source) {
 }  // namespace
 
 Result<MemoryPlan> Engine::plan(const EngineConfig& config, const Source& source) {
+  const DefaultRounding rounding;
   TDL_ASSIGN(const Opened opened, open_model(config, source));
   TDL_ASSIGN(const EngineLimits limits, resolve(config, opened.model));
   TDL_ASSIGN(const DeviceChoice choice, choose_device(config));
@@ -38,6 +56,7 @@ Result<MemoryPlan> Engine::plan(const EngineConfig& config, const Source& source
 }
 
 Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, const Source& source) {
+  const DefaultRounding rounding;
   std::unique_ptr<Engine> engine(new Engine);
   TDL_TRY(engine->start(config, source));
   return engine;
@@ -74,7 +93,8 @@ Status Engine::start(const EngineConfig& config, const Source& source) {
   TDL_TRY(opened.weights.load(opened.checkpoint.get(), *device_, arena + plan_.weights_at,
                               [&](float fraction) { return progress(fraction, "weights"); }));
   weights_ = opened.weights.bind(arena + plan_.weights_at);
-  model_ = {&config_, &weights_, arena + plan_.kv_at, plan_.kv.layer_bytes(plan_.num_blocks), plan_.kv_dtype, limits_.block_size};
+  model_ = {&config_, &weights_, arena + plan_.kv_at, plan_.kv.layer_bytes(plan_.num_blocks), plan_.kv_dtype, limits_.block_size,
+            1.0f / std::sqrt(static_cast<float>(config_.head_dim))};
 
   // The stream's threads start with its first work: a refusal of theirs belongs here, not in the first pass.
   TDL_TRY(device_->record(*idle_, *stream_));

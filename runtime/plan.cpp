@@ -29,6 +29,9 @@ class Arena {
 Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits, const KvGeometry& kv, uint64_t device_free, uint64_t other_bytes) {
   const uint64_t per_block = kv.bytes_per_block();
   const uint64_t wanted = uint64_t{limits.max_seqs} * limits.max_table;
+  if (!c.num_blocks && !c.kv_memory_bytes && device_free && other_bytes > device_free)
+    return fail(Code::out_of_memory, "weights, activations and metadata take %llu bytes, %llu are free; lower max_prefill_rows, max_seqs or max_outputs",
+                figure(other_bytes), figure(device_free)).needs(other_bytes);
   uint64_t blocks = wanted;
   if (c.num_blocks) {
     blocks = c.num_blocks;
@@ -39,7 +42,8 @@ Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits
     blocks = std::min(wanted, room / 4 / per_block);
   }
   blocks = std::min<uint64_t>(blocks, UINT64_MAX / 2 / per_block);
-  if (blocks > INT32_MAX) return fail(Code::limit, "%llu KV blocks, block numbers end at 2^31 - 1", figure(blocks)).needs(blocks);
+  if (blocks > INT32_MAX) return fail(Code::limit, "%s: %llu KV blocks, block numbers end at 2^31 - 1", c.num_blocks ? "num_blocks" : c.kv_memory_bytes ? "kv_memory_bytes" : "max_seqs x max_context",
+                figure(blocks)).needs(blocks);
   if (blocks < limits.max_table) {
     const uint64_t needed = limits.max_table * per_block;
     return fail(Code::out_of_memory, "one sequence of %u tokens needs %u KV blocks (%llu bytes), there is room for %llu (%llu bytes); %s", limits.max_context, limits.max_table, figure(needed), figure(blocks), figure(blocks * per_block),

@@ -157,7 +157,7 @@ tdl_status tdl_engine_create(const tdl_engine_config* config, tdl_engine** engin
 }
 
 void tdl_engine_destroy(tdl_engine* engine) {
-  if (!check_handle(engine, "tdl_engine").ok()) return;
+  if (!check_handle(engine, "tdl_engine").ok() || !engine->shell->ours()) return;
   engine->shell->close();
   engine->kind = Kind{};
   delete engine;

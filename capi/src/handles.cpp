@@ -4,7 +4,14 @@
 
 namespace tdl::abi {
 
+namespace {
+
+Status foreign() { return fail(Code::state, "the engine belongs to the process that this one was forked from"); }
+
+}  // namespace
+
 Result<Engine*> EngineShell::enter() {
+  if (!ours()) return foreign();
   const std::lock_guard lock(mutex_);
   if (!engine_ || closing_) return fail(Code::state, "the engine was destroyed");
   if (inside_ && owner_ == std::this_thread::get_id()) return fail(Code::state, "a call on the engine from within one of its callbacks");
@@ -29,6 +36,7 @@ void EngineShell::leave() noexcept {
 }
 
 Result<std::shared_ptr<Engine>> EngineShell::share() {
+  if (!ours()) return foreign();
   const std::lock_guard lock(mutex_);
   if (!engine_ || closing_) return fail(Code::state, "the engine was destroyed");
   if (inside_ && owner_ == std::this_thread::get_id()) return fail(Code::state, "a call on the engine from within one of its callbacks");
@@ -69,6 +77,7 @@ void EngineShell::end(PassEntry* entry) noexcept {
 }
 
 void EngineShell::cancel() noexcept {
+  if (!ours()) return;
   const std::lock_guard lock(mutex_);
   if (engine_ && !closing_) engine_->cancel();
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/core/os.h"
 #include "kernels/core/status.h"
 #include "runtime/engine.h"
 #include "runtime/load/source.h"
@@ -26,6 +27,10 @@ class EngineShell {
  public:
   explicit EngineShell(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
+  // False in a forked child: it has none of the engine's threads, and a lock may be held for good.  There every call is a state failure, and
+  // destroying leaves everything as it is.
+  bool ours() const noexcept { return os::process_id() == process_; }
+
   // The calling thread goes inside: state when the engine is gone or the thread is inside already (a callback), busy when another is.
   Result<Engine*> enter();
   void leave() noexcept;
@@ -43,6 +48,7 @@ class EngineShell {
  private:
   using Passes = std::vector<std::unique_ptr<PassEntry>>;
 
+  const uint64_t process_ = os::process_id();
   std::mutex mutex_;
   std::shared_ptr<Engine> engine_;
   Passes passes_;

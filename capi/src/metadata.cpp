@@ -8,6 +8,7 @@ namespace tdl::abi {
 namespace {
 
 Status check_one_sampling(const tdl_sampling& s, uint32_t index) {
+  if (s.reserved) return fail(Code::version, "sampling[%u].reserved is not 0: newer than this library", index);
   struct Field {
     const char* name;
     float value, least, most;

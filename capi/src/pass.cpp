@@ -147,7 +147,7 @@ tdl_status tdl_pass_get_view(tdl_pass* pass, tdl_metadata_view* view, tdl_error*
 }
 
 void tdl_pass_end(tdl_pass* pass) {
-  if (!check_handle(pass, "tdl_pass").ok()) return;
+  if (!check_handle(pass, "tdl_pass").ok() || !pass->shell->ours()) return;
   pass->shell->end(pass->entry);
   pass->kind = Kind{};
   delete pass;

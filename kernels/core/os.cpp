@@ -19,6 +19,20 @@
 extern "C" [[gnu::weak, gnu::visibility("hidden")]] int32_t treadle_test_fault(int32_t site);
 
 namespace tdl::os {
+namespace {
+
+// A path as a message may show it: its first bytes, without control characters.
+struct Printable {
+  char text[160];
+  explicit Printable(const char* path) {
+    size_t i = 0;
+    for (; path[i] && i + 1 < sizeof text; ++i) text[i] = static_cast<unsigned char>(path[i]) < 0x20 || path[i] == 0x7F ? '?' : path[i];
+    while (path[i] && i > 0 && (static_cast<unsigned char>(path[i]) & 0xC0) == 0x80) --i;  // never half a character
+    text[i] = '\0';
+  }
+};
+
+}  // namespace
 
 constexpr uint64_t kHugePage = 2u << 20;
 
@@ -71,13 +85,13 @@ Result<File> File::open(const char* path) {
   if (!fault(Site::open_file)) file.descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file.descriptor_ < 0) {
     const int error = errno;
-    return fail(error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io, "cannot open '%s': %s", path,
-                std::generic_category().message(error).c_str()).native(error);
+    return fail(error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io, "cannot open: %s: '%s'", std::generic_category().message(error).c_str(),
+                Printable(path).text).native(error);
   }
   struct stat info;
   errno = EIO;
-  if (fault(Site::stat_file) || fstat(file.descriptor_, &info) != 0) return fail(Code::io, "cannot stat '%s'", path).native(errno);
-  if (!S_ISREG(info.st_mode)) return fail(Code::io, "'%s' is not a regular file", path);
+  if (fault(Site::stat_file) || fstat(file.descriptor_, &info) != 0) return fail(Code::io, "cannot stat '%s'", Printable(path).text).native(errno);
+  if (!S_ISREG(info.st_mode)) return fail(Code::io, "not a regular file: '%s'", Printable(path).text);
   file.bytes_ = static_cast<uint64_t>(info.st_size);
   return file;
 }
@@ -106,10 +120,10 @@ Status check_directory(const char* path) {
   errno = EIO;
   if (fault(Site::stat_file) || stat(path, &info) != 0) {
     const int error = errno;
-    return fail(error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io, "cannot open the directory '%s': %s", path,
-                std::generic_category().message(error).c_str()).native(error);
+    return fail(error == ENOENT || error == ENOTDIR ? Code::not_found : Code::io, "cannot open the directory: %s: '%s'", std::generic_category().message(error).c_str(),
+                Printable(path).text).native(error);
   }
-  if (!S_ISDIR(info.st_mode)) return fail(Code::io, "'%s' is not a directory", path);
+  if (!S_ISDIR(info.st_mode)) return fail(Code::io, "not a directory: '%s'", Printable(path).text);
   return {};
 }
 
@@ -151,6 +165,8 @@ uint32_t usable_cores() noexcept {
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? static_cast<uint32_t>(online) : 1;
 }
+
+uint64_t process_id() noexcept { return static_cast<uint64_t>(getpid()); }
 
 uint64_t now_ns() noexcept {
   timespec time;

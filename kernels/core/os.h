@@ -56,6 +56,7 @@ Status start_thread(std::thread* thread, void (*function)(void*), void* argument
 
 uint64_t available_memory() noexcept;  // bytes the system could give now; 0 = unknown
 uint32_t usable_cores() noexcept;      // cores this process may run on; at least 1
+uint64_t process_id() noexcept;       // another one in a forked child, which has none of this process's threads
 uint64_t now_ns() noexcept;            // monotonic
 
 }  // namespace tdl::os

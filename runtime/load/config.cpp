@@ -131,17 +131,13 @@ Status read_windows(const Fields& fields, ModelConfig* config) {
   config->window.assign(config->num_layers, 0);
   uint32_t window = 0;
   if (config->arch->sliding_window == Presence::never) return {};
-  if (config->arch->sliding_window == Presence::always) {
-    TDL_TRY(read_window_size(fields, &window));
-    config->window.assign(config->num_layers, window);
-    return {};
-  }
-  bool used = false;
-  TDL_TRY(fields.optional("use_sliding_window", &used));
+  const bool always = config->arch->sliding_window == Presence::always;
+  bool used = always;
+  if (!always) TDL_TRY(fields.optional("use_sliding_window", &used));
   if (used) TDL_TRY(read_window_size(fields, &window));
   if (!fields.has("layer_types")) {
-    uint32_t first = 28;
-    TDL_TRY(fields.optional("max_window_layers", &first));
+    uint32_t first = always ? 0 : 28;
+    if (!always) TDL_TRY(fields.optional("max_window_layers", &first));
     for (uint32_t layer = first; layer < config->num_layers; ++layer) config->window[layer] = window;
     return {};
   }

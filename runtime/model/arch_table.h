@@ -23,7 +23,8 @@ struct ArchRow {
   const char* model_type;
   TensorNames names;
   Presence qkv_bias, o_bias, mlp_bias, qk_norm;
-  // always: "sliding_window" holds for every layer unless it is null.  by_config: it holds when "use_sliding_window" is true, for
+  // always: "sliding_window", unless it is null, holds for every layer, or for those that "layer_types" names (transformers' AutoModel then takes a
+  // Mistral for a Ministral).  by_config: it holds when "use_sliding_window" is true, for
   // the layers that "layer_types" names, else for those from "max_window_layers" on.
   Presence sliding_window;
   const char* attention_bias_key;  // the keys that by_config means; null where unused

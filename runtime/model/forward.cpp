@@ -1,7 +1,5 @@
 #include "runtime/model/forward.h"
 
-#include <cmath>
-
 namespace tdl {
 namespace {
 
@@ -47,7 +45,7 @@ Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const
   attention.out = x.attention;
   attention.partials = x.partials;
   attention.max_chunks = x.max_chunks;
-  attention.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  attention.scale = model.attention_scale;
   attention.window = w.window;
   attention.rows = a.rows;
   attention.rows_per_seq = a.rows_per_seq;

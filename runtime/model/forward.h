@@ -16,6 +16,7 @@ struct Model {
   uint64_t layer_bytes;
   DType kv_dtype;
   uint32_t block_size;
+  float attention_scale;  // 1 / sqrt(head_dim), computed once: a caller's rounding mode must not reach a pass
 };
 
 // Working memory, f32, for the largest pass; fixed for the engine's life.

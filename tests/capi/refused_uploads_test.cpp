@@ -128,6 +128,7 @@ TEST_CASE("refuses uploads over free and shared blocks of a pool") {
 
 TEST_CASE("refuses sampling that is malformed or not there yet") {
   check_refused({
+      sampling("a reserved field", [](Rig& r) { r.in.sampling[1].reserved = 1; }, TDL_E_VERSION),
       sampling("NaN temperature", [](Rig& r) { r.in.sampling[1].temperature = NAN; }, TDL_E_INVALID_ARGUMENT),
       sampling("infinite temperature", [](Rig& r) { r.in.sampling[1].temperature = INFINITY; }, TDL_E_INVALID_ARGUMENT),
       sampling("negative temperature", [](Rig& r) { r.in.sampling[0].temperature = -1; }, TDL_E_INVALID_ARGUMENT),

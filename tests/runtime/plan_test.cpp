@@ -130,7 +130,14 @@ TEST_SUITE("memory plan") {
 
   TEST_CASE("less than one sequence at its longest is out of memory, with the figures") {
     Request request;
-    request.device.free = 1000;
+    const MemoryPlan whole = request.plan();
+    const uint64_t other = whole.arena_bytes - whole.kv_cache + whole.host_pinned;
+    request.device.free = other - 1;  // the rest alone is too much: no advice about the cache then
+    const Status rest = request.make().status();
+    CHECK(rest.code() == Code::out_of_memory);
+    CHECK(rest.required() == other);
+    CHECK(std::string(rest.message()).find(std::to_string(other) + " bytes") != std::string::npos);
+    request.device.free = other;
     const Status status = request.make().status();
     CHECK(status.code() == Code::out_of_memory);
     CHECK(status.required() == 16 * kBlockBytes);

@@ -12,7 +12,7 @@ typedef struct tdl_engine tdl_engine;
 enum { TDL_LOG_INFO = 1, TDL_LOG_WARNING = 2 };
 /* One line without a newline; `message` is valid during the call only.  Called on the thread inside a call of this engine. */
 typedef void (*tdl_log_fn)(void* user, int32_t level, const char* message, size_t length);
-/* fraction in [0,1]; returning non-zero cancels the load (TDL_E_CANCELLED). */
+/* fraction in [0,1] of the stage, which is "weights" and then "graphs"; returning non-zero cancels the load (TDL_E_CANCELLED). */
 typedef int32_t (*tdl_progress_fn)(void* user, float fraction, const char* stage, size_t length);
 
 enum { TDL_F32 = 1, TDL_BF16 = 2, TDL_F16 = 3 };
@@ -91,8 +91,8 @@ TDL_API void tdl_engine_stats_init(tdl_engine_stats* stats, size_t struct_size);
 TDL_API tdl_status tdl_engine_plan(const tdl_engine_config* config, tdl_memory_plan* plan, tdl_error* error);
 /* Loads a model; takes as long as reading its weights.  The configuration and what it points to may go afterwards, the log callback and
  * its user pointer excepted: they live as long as the engine.  All memory is taken here.  *engine is the caller's, untouched on failure.
- * TDL_E_NOT_FOUND, TDL_E_IO, TDL_E_FORMAT, TDL_E_UNSUPPORTED name the file, field or tensor; TDL_E_INVALID_ARGUMENT, TDL_E_RANGE the field of
- * the configuration; TDL_E_OUT_OF_MEMORY the figures; TDL_E_CANCELLED comes of progress.  Any thread. */
+ * TDL_E_NOT_FOUND, TDL_E_IO, TDL_E_FORMAT, TDL_E_UNSUPPORTED name the file, field or tensor; TDL_E_INVALID_ARGUMENT, TDL_E_RANGE, TDL_E_LIMIT the
+ * field of the configuration; TDL_E_OUT_OF_MEMORY the figures; TDL_E_CANCELLED comes of progress.  Any thread. */
 TDL_API tdl_status tdl_engine_create(const tdl_engine_config* config, tdl_engine** engine, tdl_error* error);
 /* Waits for the passes in flight, then frees everything.  Passes that are still open answer TDL_E_STATE from now on.  Any thread; while
  * another thread is inside a call, the memory is freed when that call returns. */

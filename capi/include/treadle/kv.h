@@ -1,7 +1,7 @@
 /* KV blocks: numbers 0..num_blocks-1.  With TDL_KV_CALLER the caller numbers them itself and needs only tdl_kv_copy; with TDL_KV_POOL
  * they are counted: alloc gives a block one reference, and a pass may write only blocks that have exactly one.  The counts are those of
  * the upload: do not release or retain blocks between an upload that writes them and its submit (that is not checked).
- * A count of 0 does nothing. */
+ * A count of 0 does nothing (with TDL_KV_CALLER it is TDL_E_STATE all the same). */
 #ifndef TREADLE_KV_H
 #define TREADLE_KV_H
 #include "treadle/engine.h"

@@ -16,6 +16,8 @@
  *     "any thread" is said.  Callbacks run on the thread inside the call; from within one, every call on that engine is TDL_E_STATE.
  *   - Handles are counted: destroying an engine first is legal; its children then answer TDL_E_STATE until they are destroyed.
  *     Destroy functions take null, any thread, any order.
+ *   - A forked child has none of the engine's threads: there every call on the parent's handles is TDL_E_STATE and destroying does nothing.
+ *     It may make engines of its own.
  */
 #ifndef TREADLE_STATUS_H
 #define TREADLE_STATUS_H
@@ -67,7 +69,7 @@ typedef struct tdl_error {
   tdl_status status;
   int32_t native_code; /* cudaError_t, cublasStatus_t or errno; 0 when none */
   int32_t row, seq;    /* offending row and sequence of the upload, -1 when none */
-  uint64_t required;   /* bytes or entries needed (BUFFER_TOO_SMALL, LIMIT, OUT_OF_MEMORY), else 0 */
+  uint64_t required;   /* bytes or entries needed (BUFFER_TOO_SMALL, LIMIT, OUT_OF_MEMORY; RANGE of max_context: the model's), else 0 */
   char message[256];   /* names, shapes and offsets, 0-terminated; never addresses */
 } tdl_error;
 

@@ -212,6 +212,11 @@ TEST_SUITE("config") {
     CHECK(window("MistralForCausalLM", "16") == Ids{16, 16, 16});
     CHECK(window("MistralForCausalLM", "null") == Ids{0, 0, 0});
     CHECK(window("LlamaForCausalLM", "16") == Ids{0, 0, 0});
+    // transformers' AutoModel makes a Ministral of a Mistral with layer_types.
+    Config typed("MistralForCausalLM");
+    typed.set("num_key_value_heads", "2").set("sliding_window", "16");
+    typed.set("layer_types", R"(["full_attention", "sliding_attention", "full_attention"])");
+    CHECK(loaded(typed).window == Ids{0, 16, 0});
     refused(Config("MistralForCausalLM").set("num_key_value_heads", "2").set("sliding_window", "0"), Code::format,
             "sliding_window");
     refused(Config("MistralForCausalLM").set("num_key_value_heads", "2").set("sliding_window", "-1"), Code::format,
