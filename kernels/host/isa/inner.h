@@ -8,7 +8,7 @@
 namespace tdl::host {
 
 // A block of a product with a stored weight matrix: kOuts weight rows by kRows activation rows at most.
-inline constexpr uint32_t kBlockOuts = 32, kBlockRows = 48;
+inline constexpr uint32_t kBlockOuts = 32, kBlockRows = 36;
 
 struct BlockProduct {
   const void* weight;     // [outs, in] as stored

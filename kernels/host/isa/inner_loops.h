@@ -139,7 +139,7 @@ HWY_INLINE void product_piece(const T* weight, uint32_t stride, const BlockProdu
   }
 }
 
-constexpr uint32_t kDepth = 256;  // elements of a weight row that are widened at a time: a multiple of every kLanes
+constexpr uint32_t kDepth = 768;  // elements of a weight row that are widened at a time: a multiple of every kLanes
 
 // Few rows: every weight is read once, as stored, and no lane leaves the registers.
 template <class T>
@@ -147,7 +147,7 @@ HWY_NOINLINE void product_of_few_rows(const BlockProduct& b) {
   product_piece(static_cast<const T*>(b.weight), b.in, b, 0, b.in, true, nullptr);
 }
 
-// Many rows: pieces of the block are widened once and used for all rows, with the lanes of all sums kept beside (130 KB of stack).
+// Many rows: pieces of the block are widened once and used for all rows, with the lanes of all sums kept beside (170 KB of stack).
 template <class T>
 HWY_NOINLINE void product_of_many_rows(const BlockProduct& b) {
   alignas(64) float wide[kBlockOuts * kDepth];

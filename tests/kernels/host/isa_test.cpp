@@ -59,7 +59,7 @@ TEST_CASE("every set computes products of odd sizes in every stored type, and th
   std::mt19937 random(5);
   for (const InnerLoops* loops : Sets()) {
     for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-      for (const uint32_t in : {1u, 15u, 64u, 250u, 256u, 257u, 700u}) {
+      for (const uint32_t in : {1u, 15u, 64u, 250u, 256u, 257u, 768u, 1601u}) {
         CAPTURE(loops->name);
         CAPTURE(name_of(type));
         CAPTURE(in);
