@@ -8,7 +8,8 @@ namespace {
 
 using namespace tdl::test;
 
-const std::vector<std::string> kFamilies = {"llama-v4", "llama-hd128-bias", "qwen3", "qwen3-hd256"};
+const std::vector<std::string> kFamilies = {"llama-v4",       "llama-hd128-bias", "llama-hd80-f32", "llama-linear-hd96-f16", "llama3-scaled",
+                                            "mistral-window", "qwen2-bias",       "qwen3",          "qwen3-hd256",           "qwen3-yarn-sharded"};
 
 struct Rig {
   EngineHandle engine;
