@@ -52,12 +52,31 @@ struct PassControl {
   const std::atomic<int32_t>* depends_on;      // null, or the outcome of the pass whose sampled tokens feed this one
 };
 
+// What an engine plans with: fixed for the device's life.
+struct DeviceTraits {
+  uint32_t kv_percent;             // of the memory left beside everything else, what the KV cache takes at most when its size is not given
+  uint32_t split_rows;             // rows of one pass whose attention may be split over chunks of KV ...
+  uint32_t split_chunks;           // ... and the chunks of all of them: what AttentionArgs::partials has room for
+  uint64_t workspace_bytes;        // of the stages that run on one stream; given through set_workspace
+  uint64_t context_bytes;          // what the device takes for itself beside the arena: an estimate
+  uint64_t graph_bytes_per_stage;  // likewise, of a captured graph
+  bool host_memory;                // device memory is host memory: host_view works
+  bool warm_up;                    // every shape is to run once before a capture or a pass: kernels load and algorithms are chosen then
+};
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual const char* name() const = 0;         // for people: "cpu", "cuda:0 NVIDIA H200"
-  virtual DType default_kv_dtype() const = 0;
+  virtual DeviceTraits traits() const = 0;
+  virtual DType default_kv_dtype(DType weights) const = 0;
   virtual bool supports_kv_dtype(DType) const = 0;
+  virtual DType matrix_dtype(DType stored) const = 0;   // what a matrix that a checkpoint stores so is kept in
+  virtual DType operand_dtype(DType matrix) const = 0;  // stages.h says what an operand is
+  // The first matrix shape that this device cannot take is named; ok for the others.
+  virtual Status check_matrix(const char* name, const Matrix& matrix) const = 0;
+  // The largest row count whose products take the same kernels as those of rows + 1 rows.
+  virtual uint32_t next_row_class(uint32_t rows) const = 0;
   virtual uint64_t free_bytes() const = 0;      // 0 = unknown
   virtual const StageTable& stages() const = 0;
 
@@ -65,8 +84,12 @@ class Device {
   virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t bytes) = 0;
   // The host's own view of device memory, for loading without a copy; null where the host cannot see it.
   virtual void* host_view(uint64_t address) = 0;
+  // traits().workspace_bytes for the stages from here on; one stream at a time runs stages.
+  virtual void set_workspace(DeviceBytes workspace) = 0;
 
   virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
+  // A stream that the host made and keeps (a CUstream); unsupported where there is no such thing.
+  virtual Result<std::unique_ptr<Stream>> adopt_stream(void* native) = 0;
   virtual Result<std::unique_ptr<Event>> create_event() = 0;
 
   // `source` must stay as it is until the stream has passed the copy.
@@ -92,5 +115,9 @@ class Device {
 
 // The CPU with `threads` compute threads (0 = one per usable core).  out_of_memory when threads cannot be started.
 Result<std::unique_ptr<Device>> host_device(uint32_t threads);
+
+// The NVIDIA GPU with this number, in the context of `callers_stream` (a CUstream) when that is not null, else in the GPU's primary
+// context.  unsupported, saying why, when this build or machine has none: no CUDA, driver, such GPU, kernels for it, or cuBLASLt.
+Result<std::unique_ptr<Device>> cuda_device(uint32_t ordinal, void* callers_stream = nullptr);
 
 }  // namespace tdl

@@ -5,6 +5,8 @@
 //   header   the uploaded PassHeader; rows at or past header.num_rows are padding, and a stage may leave their outputs unwritten
 //   rows     rows that the launch covers: the bucket's rows on decode, the exact number on prefill
 // Padding is inert: slot < 0 writes no KV, seq_len 0 reads none and gives zeros, output_row < 0 yields no logits.
+// An *operand* is what a product reads beside its matrix: [rows, in] in the device's operand type for that matrix
+// (Device::operand_dtype): f32 on the host, the matrix's own type on a GPU.  Sums, the residual stream and logits are f32 everywhere.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -58,14 +60,14 @@ struct QkvArgs {
   DevicePtr<const float> norm;     // [in]
   Matrix weight;                   // [(heads + 2 kv_heads) x head_dim, in]
   DevicePtr<const float> bias;     // [out]; null = none
-  DevicePtr<float> normed;         // workspace [rows, in]
+  DevicePtr<void> normed;          // workspace [rows, in], operand
   DevicePtr<float> qkv;            // out [rows, out]
   float eps;
   uint32_t rows;
 };
 
 // In qkv: RMSNorm of each q and k head (where the model has it), rotary embedding of q and k (halves rotated, not pairs);
-// then k and v go to the cache at the row's slot.
+// then k and v go to the cache at the row's slot.  What is left in k's place of qkv is the device's own affair.
 struct RopeKvArgs {
   DevicePtr<const PassHeader> header;
   AttnMetadata meta;
@@ -87,8 +89,10 @@ struct AttentionArgs {
   DevicePtr<const uint32_t> chunk_start;  // [rows + 1] prefix sums of each row's chunk count; the last live entry is header.num_chunks
   DevicePtr<const float> qkv;             // [rows, (heads + 2 kv_heads) x head_dim]; q comes first
   KvLayer kv;
-  DevicePtr<float> out;                   // [rows, heads x head_dim]
+  DevicePtr<void> out;                    // [rows, heads x head_dim], operand of out_dtype
+  DType out_dtype;
   DevicePtr<float> partials;              // workspace [max_chunks, heads, head_dim + 2], used when num_chunks <= max_chunks
+  DevicePtr<uint32_t> tickets;            // workspace [rows, kv_heads], zero between stages
   uint32_t max_chunks;
   float scale;
   uint32_t window;                        // 0 = none
@@ -99,7 +103,7 @@ struct AttentionArgs {
 // hidden[r] += x[r] . W^T + bias  (the o and down products).
 struct LinearResidualArgs {
   DevicePtr<const PassHeader> header;
-  DevicePtr<const float> x;     // [rows, in]
+  DevicePtr<const void> x;      // [rows, in], operand
   Matrix weight;                // [out, in]
   DevicePtr<const float> bias;  // [out]; null = none
   DevicePtr<float> hidden;      // in and out [rows, out]
@@ -113,9 +117,10 @@ struct GateUpArgs {
   DevicePtr<const float> norm;    // [in]
   Matrix weight;                  // [2 x intermediate, in]
   DevicePtr<const float> bias;    // [2 x intermediate]; null = none
-  DevicePtr<float> normed;        // workspace [rows, in]
-  DevicePtr<float> gate_up;       // workspace [rows, 2 x intermediate]
-  DevicePtr<float> out;           // [rows, intermediate]
+  DevicePtr<void> normed;         // workspace [rows, in], operand
+  DevicePtr<void> gate_up;        // workspace [rows, 2 x intermediate]: the product, in the operand's type
+  DevicePtr<void> out;            // [rows, intermediate], operand of out_dtype
+  DType out_dtype;
   float eps;
   uint32_t rows;
 };
@@ -129,6 +134,7 @@ struct HeadArgs {
   DevicePtr<const float> hidden;        // [rows, in]
   DevicePtr<const float> norm;          // [in]
   Matrix weight;                        // [vocab, in]
+  DevicePtr<void> normed;               // workspace [outputs, in], operand
   DevicePtr<float> hidden_out;          // [outputs, in]
   DevicePtr<float> logits;              // [outputs, vocab]
   DevicePtr<int32_t> row_status;        // [outputs]
@@ -157,6 +163,14 @@ struct KvCopyArgs {
   int32_t from[kMost], to[kMost];
 };
 
+// data[i] = the element of type dtype that random_weight (random.h) gives for (seed, i).
+struct FillRandomArgs {
+  DevicePtr<void> data;
+  DType dtype;
+  uint64_t count, seed;
+  bool ones;  // 1 everywhere instead
+};
+
 // A null entry is a stage that the device does not have.
 struct StageTable {
   Status (*embed)(const EmbedArgs&, Stream&) = nullptr;
@@ -168,6 +182,7 @@ struct StageTable {
   Status (*head)(const HeadArgs&, Stream&) = nullptr;
   Status (*sample)(const SampleArgs&, Stream&) = nullptr;
   Status (*kv_copy)(const KvCopyArgs&, Stream&) = nullptr;
+  Status (*fill_random)(const FillRandomArgs&, Stream&) = nullptr;
 };
 
 static_assert(std::is_trivially_copyable_v<EmbedArgs> && std::is_trivially_copyable_v<QkvArgs>);

@@ -33,8 +33,7 @@ Result<std::unique_ptr<Graph>> Engine::record(const ForwardArgs& args) {
   return graph;
 }
 
-void Engine::capture_one(const GraphKey& key) {
-  if (graphs_.contains(key)) return;
+PassShape Engine::decode_shape(const GraphKey& key) const {
   PassShape shape;
   shape.kind = PassKind::decode;
   shape.rows_per_seq = key.rows_per_seq;
@@ -42,7 +41,38 @@ void Engine::capture_one(const GraphKey& key) {
   shape.padded_rows = key.bucket * key.rows_per_seq;
   const uint32_t outputs = key.outputs == OutputsKind::every_row ? shape.padded_rows : shape.padded_seqs;
   shape.padded_outputs = std::min(outputs, limits_.max_outputs);
-  const ForwardArgs args = forward_args(shape);
+  return shape;
+}
+
+Status Engine::warm_up() {
+  Stream& stream = *capture_stream_;
+  const auto run = [&](const PassShape& shape) {
+    const ForwardArgs args = forward_args(shape);
+    TDL_TRY(forward(model_, args, nullptr, *device_, stream, 1));
+    return sample(model_, args, *device_, stream);
+  };
+  for (uint32_t rows = 1; rows <= limits_.max_rows_per_seq; ++rows) {
+    for (uint32_t i = 0; i < limits_.buckets.count; ++i) {
+      for (const OutputsKind outputs : {OutputsKind::per_sequence, OutputsKind::every_row})
+        TDL_TRY(run(decode_shape({limits_.buckets.sizes[i], rows, Route::none, ExpertRoute::none, outputs})));
+    }
+  }
+  PassShape shape;
+  shape.kind = PassKind::prefill;
+  shape.padded_seqs = 1;
+  for (uint32_t rows = 0; rows < limits_.max_prefill_rows;) {
+    rows = std::min(device_->next_row_class(rows), limits_.max_prefill_rows);
+    shape.padded_rows = rows;
+    shape.padded_outputs = std::min(rows, limits_.max_outputs);
+    TDL_TRY(run(shape));
+  }
+  TDL_TRY(device_->record(*idle_, stream));
+  return device_->wait(*idle_, UINT64_MAX);
+}
+
+void Engine::capture_one(const GraphKey& key) {
+  if (graphs_.contains(key)) return;
+  const ForwardArgs args = forward_args(decode_shape(key));
   graphs_.reserve(1);
   const uint64_t start = os::now_ns();
   auto graph = record(args);

@@ -1,6 +1,7 @@
 // Which device an engine runs on: "auto", "cpu", "cuda", "cuda:N".
 #pragma once
 #include <memory>
+#include <string>
 
 #include "kernels/device.h"
 #include "runtime/engine_config.h"
@@ -9,10 +10,11 @@ namespace tdl {
 
 struct DeviceChoice {
   std::unique_ptr<Device> device;
-  const char* note = nullptr;  // for the log, when "auto" passed over a device; static
+  std::string note;  // for the log, when "auto" passed over a device; may be empty
 };
 
-// invalid_argument for a name that is none, unsupported for a device that this build or machine does not have.
+// "auto" is the first GPU when there is one that can be used, else the CPU.  invalid_argument for a name that is none, unsupported for
+// a device that this build or machine does not have.
 Result<DeviceChoice> choose_device(const EngineConfig& config);
 
 }  // namespace tdl

@@ -30,9 +30,20 @@ uint64_t Engine::digest() {
   Hash hash;
   if (!device_->record(*idle_, *stream_).ok() || !device_->wait(*idle_, UINT64_MAX).ok()) return 0;
   const uint64_t arena = arena_->span().address;
-  hash.bytes(device_->host_view(arena + plan_.block_at), plan_.block.bytes);
-  hash.bytes(device_->host_view(arena + plan_.kv_at), plan_.num_blocks * plan_.kv.bytes_per_block());
-  hash.bytes(device_->host_view(outputs_.row_status.address), uint64_t{limits_.max_outputs} * 8);
+  std::vector<std::byte> copy;
+  const auto device_bytes = [&](uint64_t address, uint64_t bytes) {
+    if (const void* view = device_->host_view(address)) {
+      hash.bytes(view, bytes);
+      return true;
+    }
+    copy.resize(bytes);
+    if (!device_->copy_to_host(copy.data(), address, bytes, *stream_).ok() || !device_->record(*idle_, *stream_).ok() || !device_->wait(*idle_, UINT64_MAX).ok()) return false;
+    hash.bytes(copy.data(), bytes);
+    return true;
+  };
+  if (!device_bytes(arena + plan_.block_at, plan_.block.bytes) || !device_bytes(arena + plan_.kv_at, plan_.num_blocks * plan_.kv.bytes_per_block()) ||
+      !device_bytes(outputs_.row_status.address, uint64_t{limits_.max_outputs} * 8))
+    return 0;
   hash.bytes(block_->pinned_bytes(), 2 * plan_.block.bytes);
   hash.number(block_->turn());
   hash.bytes(pool_->references(), uint64_t{pool_->num_blocks()} * sizeof(uint32_t));

@@ -26,22 +26,32 @@ class DefaultRounding {
   std::fenv_t callers_;
 };
 
-// Reads what a plan needs: the model's shape, its checkpoint's headers (unless weights are random) and the weights' places.
+// What is known before anything is loaded: the model's shape, the device, its checkpoint's headers (unless weights are random) and the
+// places of everything.
 struct Opened {
   ModelConfig model;
+  EngineLimits limits{};
+  std::unique_ptr<Device> device;
+  std::string note;
   std::unique_ptr<Checkpoint> checkpoint;
   WeightPlan weights;
+  MemoryPlan plan;
 };
 
 Result<Opened> open_model(const EngineConfig& config, const Source& source) {
   Opened opened;
   TDL_ASSIGN(opened.model, load_config(source));
+  TDL_ASSIGN(opened.limits, resolve(config, opened.model));
+  TDL_ASSIGN(DeviceChoice choice, choose_device(config));
+  opened.device = std::move(choice.device);
+  opened.note = std::move(choice.note);
   if (!(config.flags & kRandomWeights)) {
     TDL_ASSIGN(Checkpoint checkpoint, Checkpoint::open(source, "model"));
     opened.checkpoint = std::make_unique<Checkpoint>(std::move(checkpoint));
   }
-  TDL_ASSIGN(opened.weights, WeightPlan::make(opened.model, opened.checkpoint.get()));
+  TDL_ASSIGN(opened.weights, WeightPlan::make(opened.model, *opened.device, opened.checkpoint.get()));
   if (opened.checkpoint) TDL_TRY(opened.checkpoint->check_all_taken(ignored_tensors(opened.model.tied_head)));
+  TDL_ASSIGN(opened.plan, make_plan(config, opened.limits, opened.model, opened.weights.bytes(), opened.weights.embed().dtype, *opened.device));
   return opened;
 }
 
@@ -49,10 +59,8 @@ Result<Opened> open_model(const EngineConfig& config, const Source& source) {
 
 Result<MemoryPlan> Engine::plan(const EngineConfig& config, const Source& source) {
   const DefaultRounding rounding;
-  TDL_ASSIGN(const Opened opened, open_model(config, source));
-  TDL_ASSIGN(const EngineLimits limits, resolve(config, opened.model));
-  TDL_ASSIGN(const DeviceChoice choice, choose_device(config));
-  return make_plan(config, limits, opened.model, opened.weights.bytes(), *choice.device);
+  TDL_ASSIGN(Opened opened, open_model(config, source));
+  return std::move(opened.plan);
 }
 
 Result<std::unique_ptr<Engine>> Engine::create(const EngineConfig& config, const Source& source) {
@@ -67,15 +75,16 @@ Status Engine::start(const EngineConfig& config, const Source& source) {
   const auto progress = [&config](float fraction, std::string_view stage) { return config.progress && config.progress(fraction, stage); };
   TDL_ASSIGN(Opened opened, open_model(config, source));
   config_ = std::move(opened.model);
-  TDL_ASSIGN(limits_, resolve(config, config_));
-  TDL_ASSIGN(DeviceChoice choice, choose_device(config));
-  device_ = std::move(choice.device);
-  if (choice.note) log(LogLevel::info, "%s", choice.note);
-  TDL_ASSIGN(plan_, make_plan(config, limits_, config_, opened.weights.bytes(), *device_));
+  limits_ = opened.limits;
+  device_ = std::move(opened.device);
+  plan_ = opened.plan;
+  if (!opened.note.empty()) log(LogLevel::info, "%s", opened.note.c_str());
+  if (opened.weights.narrows()) log(LogLevel::info, "weights that are stored in f32 are kept in bf16 on %s", device_->name());
 
   TDL_ASSIGN(arena_, device_->allocate(plan_.arena_bytes));
   const uint64_t arena = arena_->span().address;
-  TDL_ASSIGN(stream_, device_->create_stream());
+  device_->set_workspace({arena + plan_.workspace_at, plan_.workspace_bytes});
+  TDL_ASSIGN(stream_, config.callers_stream ? device_->adopt_stream(config.callers_stream) : device_->create_stream());
   TDL_ASSIGN(capture_stream_, device_->create_stream());
   TDL_ASSIGN(idle_, device_->create_event());
   activations_ = plan_.activations_at(arena);
@@ -90,8 +99,8 @@ Status Engine::start(const EngineConfig& config, const Source& source) {
   step_limits_ = {config_.vocab_size, limits_.block_size, plan_.num_blocks, limits_.max_context, config_.max_positions, limits_.max_outputs, 0, false,
                   limits_.buckets};
 
-  TDL_TRY(opened.weights.load(opened.checkpoint.get(), *device_, arena + plan_.weights_at,
-                              [&](float fraction) { return progress(fraction, "weights"); }));
+  TDL_TRY(load_weights(opened.weights, opened.checkpoint.get(), *device_, *stream_, arena + plan_.weights_at,
+                       [&](float fraction) { return progress(fraction, "weights"); }));
   weights_ = opened.weights.bind(arena + plan_.weights_at);
   model_ = {&config_, &weights_, arena + plan_.kv_at, plan_.kv.layer_bytes(plan_.num_blocks), plan_.kv_dtype, limits_.block_size,
             1.0f / std::sqrt(static_cast<float>(config_.head_dim))};
@@ -99,6 +108,7 @@ Status Engine::start(const EngineConfig& config, const Source& source) {
   // The stream's threads start with its first work: a refusal of theirs belongs here, not in the first pass.
   TDL_TRY(device_->record(*idle_, *stream_));
   TDL_TRY(device_->wait(*idle_, UINT64_MAX));
+  if (device_->traits().warm_up) TDL_TRY(warm_up());
   if (limits_.graph_mode == GraphMode::at_create) {
     for (uint32_t rows = 1; rows <= limits_.max_rows_per_seq; ++rows) {
       if (progress(static_cast<float>(rows - 1) / static_cast<float>(limits_.max_rows_per_seq), "graphs"))

@@ -72,6 +72,9 @@ class Engine {
   void capture(uint32_t rows_per_seq, uint32_t max_seqs);
   void capture_one(const GraphKey& key);
   Result<std::unique_ptr<Graph>> record(const ForwardArgs& args);
+  // Runs every shape once over an empty metadata block: a device that wants that chooses algorithms and loads kernels now.
+  Status warm_up();
+  PassShape decode_shape(const GraphKey& key) const;
   ForwardArgs forward_args(const PassShape& shape) const;
 
   ModelConfig config_;

@@ -35,7 +35,7 @@ struct EngineConfig {
   uint32_t num_decode_buckets = 0;
   int32_t graph_mode = 0;
   uint32_t flags = 0;
-  bool caller_stream = false;
+  void* callers_stream = nullptr;  // a CUstream
   LogFunction log;            // may be empty
   ProgressFunction progress;  // may be empty
 };

@@ -26,7 +26,8 @@ class Arena {
   uint64_t at_ = 0;
 };
 
-Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits, const KvGeometry& kv, uint64_t device_free, uint64_t other_bytes) {
+Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits, const KvGeometry& kv, uint64_t device_free, uint64_t other_bytes,
+                               uint32_t percent) {
   const uint64_t per_block = kv.bytes_per_block();
   const uint64_t wanted = uint64_t{limits.max_seqs} * limits.max_table;
   if (!c.num_blocks && !c.kv_memory_bytes && device_free && other_bytes > device_free)
@@ -39,7 +40,7 @@ Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits
     blocks = c.kv_memory_bytes / per_block;
   } else if (device_free) {
     const uint64_t room = device_free > other_bytes ? device_free - other_bytes : 0;
-    blocks = std::min(wanted, room / 4 / per_block);
+    blocks = std::min(wanted, (room / 100 * percent + room % 100 * percent / 100) / per_block);
   }
   blocks = std::min<uint64_t>(blocks, UINT64_MAX / 2 / per_block);
   if (blocks > INT32_MAX) return fail(Code::limit, "%s: %llu KV blocks, block numbers end at 2^31 - 1", c.num_blocks ? "num_blocks" : c.kv_memory_bytes ? "kv_memory_bytes" : "max_seqs x max_context",
@@ -53,6 +54,9 @@ Result<uint32_t> choose_blocks(const EngineConfig& c, const EngineLimits& limits
   return static_cast<uint32_t>(blocks);
 }
 
+// Stages of one pass.
+uint64_t stages_of(const ModelConfig& m) { return 6 * uint64_t{m.num_layers} + 2; }
+
 }  // namespace
 
 Activations MemoryPlan::activations_at(uint64_t arena) const {
@@ -65,6 +69,7 @@ Activations MemoryPlan::activations_at(uint64_t arena) const {
   a.inner = {arena + inner_at};
   a.cos_sin = {arena + cos_sin_at};
   a.partials = {arena + partials_at};
+  a.tickets = {arena + tickets_at};
   a.max_chunks = max_chunks;
   return a;
 }
@@ -78,9 +83,11 @@ Outputs MemoryPlan::outputs_at(uint64_t arena, uint32_t max_outputs) const {
   return out;
 }
 
-Result<MemoryPlan> make_plan(const EngineConfig& config, const EngineLimits& limits, const ModelConfig& m, uint64_t weight_bytes, const Device& device) {
+Result<MemoryPlan> make_plan(const EngineConfig& config, const EngineLimits& limits, const ModelConfig& m, uint64_t weight_bytes, DType weight_dtype,
+                             const Device& device) {
   MemoryPlan plan;
-  plan.kv_dtype = config.kv_dtype ? static_cast<DType>(config.kv_dtype) : device.default_kv_dtype();
+  const DeviceTraits traits = device.traits();
+  plan.kv_dtype = config.kv_dtype ? static_cast<DType>(config.kv_dtype) : device.default_kv_dtype(weight_dtype);
   if (config.kv_dtype < 0 || config.kv_dtype > 3) return fail(Code::invalid_argument, "kv_dtype %d is none", config.kv_dtype);
   if (!device.supports_kv_dtype(plan.kv_dtype)) return fail(Code::unsupported, "kv_dtype %s on device %s", name_of(plan.kv_dtype), device.name());
   plan.kv = {m.num_layers, m.num_kv_heads, m.head_dim, limits.block_size, size_of(plan.kv_dtype)};
@@ -89,9 +96,9 @@ Result<MemoryPlan> make_plan(const EngineConfig& config, const EngineLimits& lim
 
   const uint64_t rows = limits.max_rows(), outputs = limits.max_outputs, f32 = sizeof(float);
   const uint64_t qkv = uint64_t{m.num_heads + 2 * m.num_kv_heads} * m.head_dim;
-  // Split attention serves few rows: eight of the longest, up to a bound, and always one.
+  // Split attention serves some rows of the longest, up to a bound, and always one.
   const uint64_t chunks = (uint64_t{limits.max_context} + kAttentionChunk - 1) / kAttentionChunk;
-  plan.max_chunks = static_cast<uint32_t>(std::max(chunks, std::min<uint64_t>(8 * chunks, 1024)));
+  plan.max_chunks = static_cast<uint32_t>(std::max(chunks, std::min<uint64_t>(std::min<uint64_t>(rows, traits.split_rows) * chunks, traits.split_chunks)));
 
   Arena arena;
   plan.weights_at = arena.place(weight_bytes, &plan.weights);
@@ -106,9 +113,16 @@ Result<MemoryPlan> make_plan(const EngineConfig& config, const EngineLimits& lim
   plan.hidden_out_at = arena.place(outputs * m.hidden_size * f32, &plan.activations);
   plan.results_at = arena.place(outputs * (sizeof(int32_t) + sizeof(uint32_t)), &plan.activations);
   plan.partials_at = arena.place(plan.max_chunks * uint64_t{m.num_heads} * (m.head_dim + 2) * f32, &plan.workspace);
+  plan.tickets_at = arena.place(rows * m.num_kv_heads * sizeof(uint32_t), &plan.workspace);
+  plan.workspace_bytes = traits.workspace_bytes;
+  plan.workspace_at = arena.place(traits.workspace_bytes, &plan.workspace);
   plan.block_at = arena.place(plan.block.bytes, &plan.metadata);
-  plan.host_pinned = 2 * plan.block.bytes + kTickets * outputs * (sizeof(int32_t) + sizeof(uint32_t));
-  TDL_ASSIGN(plan.num_blocks, choose_blocks(config, limits, plan.kv, plan.device_free, arena.end() + plan.host_pinned));
+  plan.host_pinned = 2 * plan.block.bytes + kTickets * outputs * (sizeof(int32_t) + sizeof(uint32_t)) + load_ring_bytes(device);
+  if (limits.graph_mode != GraphMode::off) plan.graphs_estimate = uint64_t{limits.buckets.count} * limits.max_rows_per_seq * stages_of(m) * traits.graph_bytes_per_stage;
+  plan.context_estimate = traits.context_bytes;
+  // On the host everything comes out of one memory; beside a GPU's, pinned memory does not count.
+  const uint64_t beside = arena.end() + plan.graphs_estimate + (traits.host_memory ? plan.host_pinned : 0);
+  TDL_ASSIGN(plan.num_blocks, choose_blocks(config, limits, plan.kv, plan.device_free, beside, traits.kv_percent));
   plan.kv_at = arena.place(plan.num_blocks * plan.kv.bytes_per_block(), &plan.kv_cache);
   plan.arena_bytes = arena.end();
   if (plan.arena_bytes > kMostArena) return fail(Code::out_of_memory, "%llu bytes cannot be addressed", figure(plan.arena_bytes)).needs(plan.arena_bytes);

@@ -54,7 +54,7 @@ struct Wishes {
     config.num_decode_buckets = c.num_decode_buckets;
     config.graph_mode = c.graph_mode;
     config.flags = c.flags;
-    config.caller_stream = c.cuda_stream != nullptr;
+    config.callers_stream = c.cuda_stream;
     if (c.log) {
       config.log = [call = c.log, user = c.log_user](LogLevel level, std::string_view line) {
         call(user, static_cast<int32_t>(level), line.data(), line.size());

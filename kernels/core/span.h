@@ -1,6 +1,7 @@
 // Addresses in device memory.  They cannot be dereferenced on the host: only a device's own kernels turn them into pointers.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 namespace tdl {
 
@@ -15,6 +16,10 @@ struct DevicePtr {
   constexpr DevicePtr advanced(uint64_t count) const { return {address ? address + count * sizeof(T) : 0}; }
   template <class U>
   constexpr DevicePtr<U> as() const { return {address}; }
+  // As pointers convert: to const, to void.
+  template <class U>
+    requires(!std::is_same_v<T, U> && std::is_convertible_v<T*, U*>)
+  constexpr operator DevicePtr<U>() const { return {address}; }
 };
 
 template <class T>

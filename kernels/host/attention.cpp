@@ -77,7 +77,7 @@ struct Heads {
 };
 
 float* out_of(const AttentionArgs& args, uint32_t row, uint32_t head) {
-  return at(args.out) + (uint64_t{row} * args.shape.heads + head) * args.shape.head_dim;
+  return operand(args.out) + (uint64_t{row} * args.shape.heads + head) * args.shape.head_dim;
 }
 
 // The chunks of a row one after the other.

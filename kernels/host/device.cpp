@@ -69,6 +69,8 @@ Result<std::unique_ptr<Stream>> HostDevice::create_stream() {
   return stream;
 }
 
+Result<std::unique_ptr<Stream>> HostDevice::adopt_stream(void*) { return fail(Code::unsupported, "cuda_stream on device cpu"); }
+
 Result<std::unique_ptr<Event>> HostDevice::create_event() { return std::unique_ptr<Event>(std::make_unique<HostEvent>()); }
 
 Status HostDevice::copy_to_device(uint64_t destination, const void* source, uint64_t bytes, Stream& stream) {

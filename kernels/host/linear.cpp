@@ -21,8 +21,9 @@ struct RowsOf {
 void qkv(const QkvArgs& args, Pool& pool) {
   const uint32_t rows = live_rows(args.header, args.rows);
   const float* bias = at(args.bias);
-  norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, at(args.normed), pool);
-  product(args.weight, rows, pool, RowsOf{at(args.normed), args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
+  float* normed = operand(args.normed);
+  norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, normed, pool);
+  product(args.weight, rows, pool, RowsOf{normed, args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
     float* out = at(args.qkv) + uint64_t{row} * args.weight.out + first;
     for (uint32_t i = 0; i < outs; ++i) out[i] = bias ? sums[i] + bias[first + i] : sums[i];
   });
@@ -30,7 +31,7 @@ void qkv(const QkvArgs& args, Pool& pool) {
 
 void linear_residual(const LinearResidualArgs& args, Pool& pool) {
   const float* bias = at(args.bias);
-  product(args.weight, live_rows(args.header, args.rows), pool, RowsOf{at(args.x), args.weight.in},
+  product(args.weight, live_rows(args.header, args.rows), pool, RowsOf{operand(args.x), args.weight.in},
           [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
             float* out = at(args.hidden) + uint64_t{row} * args.weight.out + first;
             for (uint32_t i = 0; i < outs; ++i) out[i] += bias ? sums[i] + bias[first + i] : sums[i];
@@ -40,17 +41,18 @@ void linear_residual(const LinearResidualArgs& args, Pool& pool) {
 void gate_up(const GateUpArgs& args, Pool& pool) {
   const uint32_t rows = live_rows(args.header, args.rows), both = args.weight.out, intermediate = both / 2;
   const float* bias = at(args.bias);
-  norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, at(args.normed), pool);
-  product(args.weight, rows, pool, RowsOf{at(args.normed), args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
-    float* out = at(args.gate_up) + uint64_t{row} * both + first;
+  float* normed = operand(args.normed);
+  norm_rows(at(args.hidden), at(args.norm), rows, args.weight.in, args.eps, normed, pool);
+  product(args.weight, rows, pool, RowsOf{normed, args.weight.in}, [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) {
+    float* out = operand(args.gate_up) + uint64_t{row} * both + first;
     for (uint32_t i = 0; i < outs; ++i) out[i] = bias ? sums[i] + bias[first + i] : sums[i];
   });
   constexpr uint32_t kSlice = 1024;
   const uint32_t slices = (intermediate + kSlice - 1) / kSlice;
   pool.for_each(rows * slices, [&](uint32_t item) {
     const uint32_t row = item / slices, begin = item % slices * kSlice, end = std::min(begin + kSlice, intermediate);
-    const float* gate = at(args.gate_up) + uint64_t{row} * both;
-    pool.loops().silu_mul(gate + begin, gate + intermediate + begin, end - begin, at(args.out) + uint64_t{row} * intermediate + begin);
+    const float* gate = operand(args.gate_up) + uint64_t{row} * both;
+    pool.loops().silu_mul(gate + begin, gate + intermediate + begin, end - begin, operand(args.out) + uint64_t{row} * intermediate + begin);
   });
 }
 

@@ -48,4 +48,8 @@ T* at(DevicePtr<T> pointer) {
   return reinterpret_cast<T*>(static_cast<uintptr_t>(pointer.address));
 }
 
+// Operands are f32 here.
+inline float* operand(DevicePtr<void> pointer) { return static_cast<float*>(at(pointer)); }
+inline const float* operand(DevicePtr<const void> pointer) { return static_cast<const float*>(at(pointer)); }
+
 }  // namespace tdl::host

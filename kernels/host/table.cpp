@@ -52,6 +52,7 @@ StageTable stage_table() {
   table.head = stage<HeadArgs, head>;
   table.sample = stage<SampleArgs, sample>;
   table.kv_copy = stage<KvCopyArgs, kv_copy>;
+  table.fill_random = stage<FillRandomArgs, fill_random>;
   return table;
 }
 

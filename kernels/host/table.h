@@ -19,6 +19,7 @@ void attention(const AttentionArgs& args, Pool& pool);              // attention
 void head(const HeadArgs& args, Pool& pool);                        // head.cpp
 void sample(const SampleArgs& args, Pool& pool);                    // sample.cpp
 void kv_copy(const KvCopyArgs& args, Pool& pool);                   // kv_copy.cpp
+void fill_random(const FillRandomArgs& args, Pool& pool);           // fill_random.cpp
 
 inline constexpr uint32_t kMostHeadDim = 512;  // attention keeps a head's sums on the stack
 

@@ -1,9 +1,12 @@
 #include "runtime/model/forward.h"
 
+#include <algorithm>
+
 namespace tdl {
 namespace {
 
-Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const StageTable& stages, Stream& stream) {
+Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const Device& device, Stream& stream) {
+  const StageTable& stages = device.stages();
   const ModelConfig& c = *model.config;
   const LayerWeights& w = model.weights->layers[layer];
   const Activations& x = a.activations;
@@ -43,7 +46,9 @@ Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const
   attention.qkv = x.qkv.as<const float>();
   attention.kv = kv;
   attention.out = x.attention;
+  attention.out_dtype = device.operand_dtype(w.o.dtype);
   attention.partials = x.partials;
+  attention.tickets = x.tickets;
   attention.max_chunks = x.max_chunks;
   attention.scale = model.attention_scale;
   attention.window = w.window;
@@ -53,7 +58,7 @@ Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const
 
   LinearResidualArgs o{};
   o.header = a.header;
-  o.x = x.attention.as<const float>();
+  o.x = x.attention;
   o.weight = w.o;
   o.bias = w.o_bias;
   o.hidden = x.hidden;
@@ -69,13 +74,14 @@ Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const
   gate_up.normed = x.normed;
   gate_up.gate_up = x.gate_up;
   gate_up.out = x.inner;
+  gate_up.out_dtype = device.operand_dtype(w.down.dtype);
   gate_up.eps = c.rms_norm_eps;
   gate_up.rows = a.rows;
   TDL_TRY(stages.gate_up(gate_up, stream));
 
   LinearResidualArgs down{};
   down.header = a.header;
-  down.x = x.inner.as<const float>();
+  down.x = x.inner;
   down.weight = w.down;
   down.bias = w.down_bias;
   down.hidden = x.hidden;
@@ -85,7 +91,7 @@ Status run_layer(const Model& model, const ForwardArgs& a, uint32_t layer, const
 
 }  // namespace
 
-Status forward(const Model& model, const ForwardArgs& a, const PassControl* control, Device& device, Stream& stream) {
+Status forward(const Model& model, const ForwardArgs& a, const PassControl* control, Device& device, Stream& stream, uint32_t layers) {
   const ModelConfig& c = *model.config;
   const StageTable& stages = device.stages();
   EmbedArgs embed{};
@@ -104,9 +110,9 @@ Status forward(const Model& model, const ForwardArgs& a, const PassControl* cont
   embed.head_dim = c.head_dim;
   embed.vocab_size = c.vocab_size;
   TDL_TRY(stages.embed(embed, stream));
-  for (uint32_t layer = 0; layer < c.num_layers; ++layer) {
+  for (uint32_t layer = 0; layer < std::min(c.num_layers, layers); ++layer) {
     if (control) TDL_TRY(device.checkpoint(*control, stream));
-    TDL_TRY(run_layer(model, a, layer, stages, stream));
+    TDL_TRY(run_layer(model, a, layer, device, stream));
   }
   if (a.outputs == 0) return {};
   HeadArgs head{};
@@ -115,6 +121,7 @@ Status forward(const Model& model, const ForwardArgs& a, const PassControl* cont
   head.hidden = a.activations.hidden.as<const float>();
   head.norm = model.weights->final_norm;
   head.weight = model.weights->head;
+  head.normed = a.activations.normed;
   head.hidden_out = a.out.hidden;
   head.logits = a.out.logits;
   head.row_status = a.out.row_status;

@@ -19,16 +19,17 @@ struct Model {
   float attention_scale;  // 1 / sqrt(head_dim), computed once: a caller's rounding mode must not reach a pass
 };
 
-// Working memory, f32, for the largest pass; fixed for the engine's life.
+// Working memory for the largest pass; fixed for the engine's life.  void: operands, in the device's own type (stages.h).
 struct Activations {
-  DevicePtr<float> hidden;     // [rows, hidden]
-  DevicePtr<float> normed;     // [rows, hidden]
-  DevicePtr<float> qkv;        // [rows, (heads + 2 kv_heads) x head_dim]
-  DevicePtr<float> attention;  // [rows, heads x head_dim]
-  DevicePtr<float> gate_up;    // [rows, 2 x intermediate]
-  DevicePtr<float> inner;      // [rows, intermediate]
-  DevicePtr<float> cos_sin;    // [rows, head_dim]
-  DevicePtr<float> partials;   // [max_chunks, heads, head_dim + 2]
+  DevicePtr<float> hidden;       // [rows, hidden]
+  DevicePtr<void> normed;        // [rows, hidden]
+  DevicePtr<float> qkv;          // [rows, (heads + 2 kv_heads) x head_dim]
+  DevicePtr<void> attention;     // [rows, heads x head_dim]
+  DevicePtr<void> gate_up;       // [rows, 2 x intermediate]
+  DevicePtr<void> inner;         // [rows, intermediate]
+  DevicePtr<float> cos_sin;      // [rows, head_dim]
+  DevicePtr<float> partials;     // [max_chunks, heads, head_dim + 2]
+  DevicePtr<uint32_t> tickets;   // [rows, kv_heads], zero
   uint32_t max_chunks = 0;
 
   friend constexpr bool operator==(const Activations&, const Activations&) = default;
@@ -61,7 +62,8 @@ struct ForwardArgs {
 };
 
 // Enqueues embed, the layers and, with outputs, the head.  `control` null: no boundaries between the layers (capture).
-Status forward(const Model& model, const ForwardArgs& args, const PassControl* control, Device& device, Stream& stream);
+// Only the first `layers` layers when there are more (warming up).
+Status forward(const Model& model, const ForwardArgs& args, const PassControl* control, Device& device, Stream& stream, uint32_t layers = UINT32_MAX);
 
 // Enqueues greedy sampling over the logits that forward left.
 Status sample(const Model& model, const ForwardArgs& args, Device& device, Stream& stream);

@@ -1,7 +1,6 @@
 #include "runtime/model/weights.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace tdl {
@@ -19,34 +18,6 @@ std::string layer_name(const char* pattern, uint32_t layer) {
 bool ends_with(const std::string& text, const char* end) {
   const size_t length = std::strlen(end);
   return text.size() >= length && text.compare(text.size() - length, length, end) == 0;
-}
-
-// A hash of (seed, index), as in splitmix64: random weights are the same on every machine.
-uint64_t mix(uint64_t value) {
-  value += 0x9E3779B97F4A7C15u;
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
-  return value ^ (value >> 31);
-}
-
-// Uniform in [-0.035, 0.035], the deviation (0.02) that most families start training with; norms are 1.
-void fill_random(const WeightPiece& piece, uint64_t seed, std::byte* to) {
-  const bool norm = piece.widen && ends_with(piece.name, "norm.weight");
-  const DType type = piece.widen ? DType::f32 : piece.stored;
-  const uint64_t count = piece.bytes / size_of(type);
-  for (uint64_t i = 0; i < count; ++i) {
-    const float unit = static_cast<float>(static_cast<int32_t>(mix(seed + i) >> 32)) * 0x1p-31f;
-    const float value = norm ? 1.0f : unit * 0.0346f;
-    if (type == DType::f32) {
-      std::memcpy(to + 4 * i, &value, 4);
-    } else {  // f16: the top ten bits of a value in the normal range; the rest is cut off
-      const auto bits = std::bit_cast<uint32_t>(value);
-      const uint32_t exponent = (bits >> 23) & 0xFF;
-      const uint16_t half = exponent < 113 ? 0 : static_cast<uint16_t>((bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3FF));
-      const uint16_t stored = type == DType::bf16 ? f32_to_bf16(value) : half;
-      std::memcpy(to + 2 * i, &stored, 2);
-    }
-  }
 }
 
 uint64_t product(const std::vector<uint64_t>& shape) {
@@ -74,17 +45,20 @@ Status WeightPlan::add_matrix(Checkpoint* checkpoint, const std::vector<std::str
   matrix->in = in;
   matrix->data = {bytes_ + 1};
   for (size_t i = 0; i < names.size(); ++i) {
-    WeightPiece piece{names[i] + ".weight", {outs[i], in}, nullptr, random_dtype_, false, bytes_, 0};
+    WeightPiece piece{names[i] + ".weight", {outs[i], in}, nullptr, random_dtype_, random_dtype_, false, bytes_, 0};
     if (checkpoint) {
       TDL_ASSIGN(piece.tensor, checkpoint->take(piece.name, piece.shape));
       piece.stored = piece.tensor->dtype;
     }
-    if (i > 0 && piece.stored != matrix->dtype)
+    piece.kept = device_->matrix_dtype(piece.stored);
+    narrows_ = narrows_ || size_of(piece.kept) < size_of(piece.stored);
+    if (i > 0 && piece.kept != matrix->dtype)
       return fail(Code::unsupported, "tensor '%s' is %s, but '%s.weight', which it is packed with, is %s", piece.name.c_str(), name_of(piece.stored),
-                  names[0].c_str(), name_of(matrix->dtype));
-    matrix->dtype = piece.stored;
+                  names[0].c_str(), name_of(pieces_.back().stored));
+    matrix->dtype = piece.kept;
     matrix->out += outs[i];
-    piece.bytes = product(piece.shape) * size_of(piece.stored);
+    TDL_TRY(device_->check_matrix(piece.name.c_str(), *matrix));
+    piece.bytes = product(piece.shape) * size_of(piece.kept);
     bytes_ += piece.bytes;
     pieces_.push_back(std::move(piece));
   }
@@ -96,7 +70,7 @@ Status WeightPlan::add_vector(Checkpoint* checkpoint, const std::vector<std::str
                               DevicePtr<const float>* vector) {
   vector->address = bytes_ + 1;
   for (size_t i = 0; i < names.size(); ++i) {
-    WeightPiece piece{names[i], {sizes[i]}, nullptr, DType::f32, true, bytes_, uint64_t{sizes[i]} * sizeof(float)};
+    WeightPiece piece{names[i], {sizes[i]}, nullptr, DType::f32, DType::f32, ends_with(names[i], "norm.weight"), bytes_, uint64_t{sizes[i]} * sizeof(float)};
     if (checkpoint) {
       TDL_ASSIGN(piece.tensor, checkpoint->take(piece.name, piece.shape));
       piece.stored = piece.tensor->dtype;
@@ -132,8 +106,9 @@ Status WeightPlan::add_layer(const ModelConfig& c, Checkpoint* checkpoint, uint3
   return {};
 }
 
-Result<WeightPlan> WeightPlan::make(const ModelConfig& config, Checkpoint* checkpoint) {
+Result<WeightPlan> WeightPlan::make(const ModelConfig& config, const Device& device, Checkpoint* checkpoint) {
   WeightPlan plan;
+  plan.device_ = &device;
   plan.random_dtype_ = config.random_dtype;
   const TensorNames& names = config.arch->names;
   TDL_TRY(plan.add_matrix(checkpoint, {names.embed}, {config.vocab_size}, config.hidden_size, &plan.relative_.embed));
@@ -146,6 +121,7 @@ Result<WeightPlan> WeightPlan::make(const ModelConfig& config, Checkpoint* check
   plan.inv_freq_ = config.inv_freq;
   plan.inv_freq_offset_ = plan.bytes_;
   plan.bytes_ += (plan.inv_freq_.size() * sizeof(float) + kAlign - 1) / kAlign * kAlign;
+  plan.device_ = nullptr;
   return plan;
 }
 
@@ -165,38 +141,6 @@ Weights WeightPlan::bind(uint64_t base) const {
       move(*vector);
   }
   return weights;
-}
-
-Status WeightPlan::fill(const WeightPiece& piece, const Checkpoint* checkpoint, uint64_t seed, std::byte* to) const {
-  if (!piece.tensor) {
-    fill_random(piece, seed, to);
-    return {};
-  }
-  if (!piece.widen || piece.stored == DType::f32) return checkpoint->read(*piece.tensor, 0, to, piece.bytes);
-  const uint64_t count = piece.bytes / sizeof(float);
-  std::vector<uint16_t> stored(count);
-  TDL_TRY(checkpoint->read(*piece.tensor, 0, stored.data(), count * sizeof(uint16_t)));
-  for (uint64_t i = 0; i < count; ++i) {
-    const float value = piece.stored == DType::bf16 ? bf16_to_f32(stored[i]) : f16_to_f32(stored[i]);
-    std::memcpy(to + sizeof(float) * i, &value, sizeof value);
-  }
-  return {};
-}
-
-Status WeightPlan::load(const Checkpoint* checkpoint, Device& device, uint64_t base, const std::function<bool(float)>& progress) const {
-  auto* view = static_cast<std::byte*>(device.host_view(base));
-  if (!view) return fail(Code::internal, "device %s has no host view to load weights through", device.name());
-  uint64_t done = 0;
-  for (const WeightPiece& piece : pieces_) {
-    if (progress(static_cast<float>(static_cast<double>(done) / static_cast<double>(bytes_)))) return fail(Code::cancelled, "loading was cancelled");
-    if (const Status status = fill(piece, checkpoint, mix(piece.offset), view + piece.offset); !status.ok()) {
-      return fail(status.code(), "tensor '%s': %s", piece.name.c_str(), status.message()).native(status.native_code());
-    }
-    done += piece.bytes;
-  }
-  std::memcpy(view + inv_freq_offset_, inv_freq_.data(), inv_freq_.size() * sizeof(float));
-  if (progress(1.0f)) return fail(Code::cancelled, "loading was cancelled");
-  return {};
 }
 
 }  // namespace tdl

@@ -1,8 +1,7 @@
-// A model's weights on the device: what is needed, how large it is, and loading it, packed (q|k|v and gate|up one above the other).
-// Matrices stay in the type they are stored in; vectors (norms, biases) become f32.
+// A model's weights on the device: what is needed and where it lies, packed (q|k|v and gate|up one above the other).
+// Matrices are kept in the type that the device keeps them in (Device::matrix_dtype); vectors (norms, biases) become f32.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,8 @@ struct WeightPiece {
   std::string name;
   std::vector<uint64_t> shape;
   const TensorInfo* tensor;  // null with random weights
-  DType stored;
-  bool widen;                // to f32 on the way
+  DType stored, kept;        // in the checkpoint, on the device
+  bool norm;                 // random weights: 1 everywhere
   uint64_t offset, bytes;    // on the device
 };
 
@@ -40,25 +39,30 @@ class WeightPlan {
  public:
   // Finds every tensor of the model in the checkpoint (null: random weights), each exactly once, and gives it a place.  Not found,
   // wrong shapes, parts of one packed matrix in different types, and tensors that nothing explains are errors that name them.
-  static Result<WeightPlan> make(const ModelConfig& config, Checkpoint* checkpoint);
+  static Result<WeightPlan> make(const ModelConfig& config, const Device& device, Checkpoint* checkpoint);
 
   uint64_t bytes() const { return bytes_; }
+  const std::vector<WeightPiece>& pieces() const { return pieces_; }
+  const std::vector<float>& inv_freq() const { return inv_freq_; }
+  uint64_t inv_freq_offset() const { return inv_freq_offset_; }
+  const Matrix& embed() const { return relative_.embed; }  // its type and shape; not where it is
+  // Matrices that are kept in fewer bits than they are stored in.
+  bool narrows() const { return narrows_; }
   // The weights with their pieces at `base`.
   Weights bind(uint64_t base) const;
-  // Fills the memory at `base`, bytes() long.  `progress` gets the fraction done and returns true to stop (cancelled).
-  Status load(const Checkpoint* checkpoint, Device& device, uint64_t base, const std::function<bool(float)>& progress) const;
 
  private:
   Status add_matrix(Checkpoint* checkpoint, const std::vector<std::string>& names, const std::vector<uint32_t>& outs, uint32_t in, Matrix* matrix);
   Status add_vector(Checkpoint* checkpoint, const std::vector<std::string>& names, const std::vector<uint32_t>& sizes, DevicePtr<const float>* vector);
   Status add_layer(const ModelConfig& config, Checkpoint* checkpoint, uint32_t layer);
-  Status fill(const WeightPiece& piece, const Checkpoint* checkpoint, uint64_t seed, std::byte* to) const;
 
   Weights relative_;  // addresses are offsets + 1, so that null stays apart; bind() makes them real
   std::vector<WeightPiece> pieces_;
   std::vector<float> inv_freq_;
   uint64_t inv_freq_offset_ = 0, bytes_ = 0;
   DType random_dtype_ = DType::bf16;
+  bool narrows_ = false;
+  const Device* device_ = nullptr;  // during make()
 };
 
 }  // namespace tdl

@@ -42,7 +42,7 @@ struct Request {
     REQUIRE_MESSAGE(limits.ok(), limits.status().message());
     return *limits;
   }
-  Result<MemoryPlan> make() const { return make_plan(config, limits(), model, weight_bytes, device); }
+  Result<MemoryPlan> make() const { return make_plan(config, limits(), model, weight_bytes, DType::bf16, device); }
   MemoryPlan plan() const {
     auto plan = make();
     REQUIRE_MESSAGE(plan.ok(), plan.status().message());

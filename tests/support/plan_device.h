@@ -11,15 +11,22 @@ struct PlanDevice final : Device {
   bool bf16 = false;
 
   const char* name() const override { return "plan"; }
-  DType default_kv_dtype() const override { return DType::f32; }
+  DeviceTraits traits() const override { return {25, 8, 1024, 0, 0, 0, true, false}; }
+  DType default_kv_dtype(DType) const override { return DType::f32; }
   bool supports_kv_dtype(DType type) const override { return type == DType::f32 || (type == DType::bf16 && bf16); }
+  DType matrix_dtype(DType stored) const override { return stored; }
+  DType operand_dtype(DType) const override { return DType::f32; }
+  Status check_matrix(const char*, const Matrix&) const override { return {}; }
+  uint32_t next_row_class(uint32_t) const override { return UINT32_MAX; }
   uint64_t free_bytes() const override { return free; }
   const StageTable& stages() const override { return table; }
 
   Result<std::unique_ptr<DeviceMemory>> allocate(uint64_t) override { return none(); }
   Result<std::unique_ptr<PinnedMemory>> allocate_pinned(uint64_t) override { return none(); }
   void* host_view(uint64_t) override { return nullptr; }
+  void set_workspace(DeviceBytes) override {}
   Result<std::unique_ptr<Stream>> create_stream() override { return none(); }
+  Result<std::unique_ptr<Stream>> adopt_stream(void*) override { return none(); }
   Result<std::unique_ptr<Event>> create_event() override { return none(); }
   Status copy_to_device(uint64_t, const void*, uint64_t, Stream&) override { return none(); }
   Status copy_to_host(void*, uint64_t, uint64_t, Stream&) override { return none(); }

@@ -24,8 +24,8 @@ struct Attention {
   }
   uint32_t max_chunks() const { return pass.header[0].num_chunks; }
   AttentionArgs args(bool may_split) {
-    return {pass.header.view(), pass.meta(), pass.shape, pass.chunk_start.view(), qkv.view(), pass.layer(), out.ptr(),
-            partials.ptr(), may_split ? max_chunks() : 0, scale, window, pass.rows, pass.rows_per_seq};
+    return {pass.header.view(), pass.meta(), pass.shape, pass.chunk_start.view(), qkv.view(), pass.layer(), out.ptr(), DType::f32,
+            partials.ptr(), {}, may_split ? max_chunks() : 0, scale, window, pass.rows, pass.rows_per_seq};
   }
   std::vector<double> expected() const {
     const uint32_t n = pass.shape.head_dim, group = pass.shape.heads / pass.shape.kv_heads;

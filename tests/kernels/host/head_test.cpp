@@ -22,7 +22,7 @@ struct Head {
         hidden_out(size_t{outputs + 1} * kIn), logits(size_t{outputs + 1} * kVocab), row_status(outputs + 1), tokens(outputs + 1),
         header(header_of(rows, outputs)) {}
   HeadArgs head() {
-    return {header.view(), output_row.view(), hidden.view(), norm.view(), weights.matrix(), hidden_out.ptr(), logits.ptr(),
+    return {header.view(), output_row.view(), hidden.view(), norm.view(), weights.matrix(), {}, hidden_out.ptr(), logits.ptr(),
             row_status.ptr(), 1e-5f, outputs};
   }
   SampleArgs sample() {

@@ -38,7 +38,7 @@ struct Product {
   }
   GateUpArgs gate_up() {
     return {header.view(), x.view(), norm.view(), weights.matrix(), with_bias ? bias.view() : DevicePtr<const float>{},
-            normed.ptr(), sums.ptr(), out.ptr(), kEps, rows};
+            normed.ptr(), sums.ptr(), out.ptr(), DType::f32, kEps, rows};
   }
   // x or its norm, times W, plus bias, in double.
   std::vector<double> expected(bool normalise) const {

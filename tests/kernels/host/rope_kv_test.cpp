@@ -112,7 +112,7 @@ TEST_CASE("rope_kv refuses KV that is not f32 and heads that it cannot halve") {
   args.shape.head_dim = 63;
   CHECK(rig.stages().rope_kv(args, *rig.stream).code() == Code::unsupported);
   CHECK(!rig.device->supports_kv_dtype(DType::bf16));
-  CHECK(rig.device->supports_kv_dtype(rig.device->default_kv_dtype()));
+  CHECK(rig.device->supports_kv_dtype(rig.device->default_kv_dtype(DType::f32)));
   rig.finish();
   CHECK(rope.pass.cache.untouched(0, rope.pass.cache.size()));
 }

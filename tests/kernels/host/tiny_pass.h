@@ -67,13 +67,13 @@ struct TinyPass {
                           cos_sin.ptr(), 1.0f, rows, kHidden, kShape.head_dim, kVocab}, stream));
     TDL_TRY(stages.qkv({head, hidden.view(), norm.view(), w_qkv.matrix(), bias.view(), normed.ptr(), qkv.ptr(), 1e-5f, rows}, stream));
     TDL_TRY(stages.rope_kv({head, meta, kShape, cos_sin.view(), {}, {}, qkv.ptr(), kv, 1e-5f, rows}, stream));
-    TDL_TRY(stages.attention({head, meta, kShape, chunk_start.view(), qkv.view(), kv, attended.ptr(), partials.ptr(), 64, 0.25f, 0,
+    TDL_TRY(stages.attention({head, meta, kShape, chunk_start.view(), qkv.view(), kv, attended.ptr(), DType::f32, partials.ptr(), {}, 64, 0.25f, 0,
                               rows, 1}, stream));
     TDL_TRY(stages.linear_residual({head, attended.view(), w_o.matrix(), {}, hidden.ptr(), rows}, stream));
-    TDL_TRY(stages.gate_up({head, hidden.view(), norm.view(), w_gate_up.matrix(), {}, normed.ptr(), gate_up.ptr(), inner.ptr(), 1e-5f,
+    TDL_TRY(stages.gate_up({head, hidden.view(), norm.view(), w_gate_up.matrix(), {}, normed.ptr(), gate_up.ptr(), inner.ptr(), DType::f32, 1e-5f,
                             rows}, stream));
     TDL_TRY(stages.linear_residual({head, inner.view(), w_down.matrix(), {}, hidden.ptr(), rows}, stream));
-    TDL_TRY(stages.head({head, output_row.view(), hidden.view(), norm.view(), table.matrix(), hidden_out.ptr(), logits.ptr(),
+    TDL_TRY(stages.head({head, output_row.view(), hidden.view(), norm.view(), table.matrix(), {}, hidden_out.ptr(), logits.ptr(),
                          row_status.ptr(), 1e-5f, rows}, stream));
     return stages.sample({head, output_row.view(), logits.view(), row_status.view(), sampled.ptr(), rows, kVocab}, stream);
   }

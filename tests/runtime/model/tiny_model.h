@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/model/weights.h"
+#include "runtime/model/weight_load.h"
 #include "tests/support/safetensors_bytes.h"
 
 namespace tdl::test {
@@ -128,6 +128,7 @@ class TinyCheckpoint {
 struct Loaded {
   std::unique_ptr<Device> device;
   std::unique_ptr<DeviceMemory> memory;
+  std::unique_ptr<Stream> stream;
   Weights weights;
   uint64_t base, bytes;
 
@@ -135,9 +136,13 @@ struct Loaded {
     device = std::move(host_device(1)).value();
     memory = std::move(device->allocate(bytes)).value();
     base = memory->span().address;
-    const Status status = plan.load(checkpoint, *device, base, [](float) { return false; });
+    stream = std::move(device->create_stream()).value();
+    const Status status = load(plan, checkpoint, [](float) { return false; });
     REQUIRE_MESSAGE(status.ok(), status.message());
     weights = plan.bind(base);
+  }
+  Status load(const WeightPlan& plan, const Checkpoint* checkpoint, const std::function<bool(float)>& progress) const {
+    return load_weights(plan, checkpoint, *device, *stream, base, progress);
   }
   const char* at(uint64_t address) const { return static_cast<const char*>(device->host_view(address)); }
   std::string raw(const Matrix& matrix) const { return {at(matrix.data.address), uint64_t{matrix.out} * matrix.in * size_of(matrix.dtype)}; }
@@ -149,7 +154,8 @@ struct Loaded {
 };
 
 inline WeightPlan plan_of(const ModelConfig& config, Checkpoint* checkpoint) {
-  auto plan = WeightPlan::make(config, checkpoint);
+  const auto device = std::move(host_device(1)).value();
+  auto plan = WeightPlan::make(config, *device, checkpoint);
   REQUIRE_MESSAGE(plan.ok(), plan.status().message());
   return std::move(plan).value();
 }

@@ -247,7 +247,7 @@ TEST_SUITE("weights") {
     Tensors tensors = tiny_tensors(config);
     tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = tensor_of("F32", {3}, 1);
     const TinyCheckpoint checkpoint(tensors);
-    CHECK(WeightPlan::make(config, checkpoint.get()).ok());
+    CHECK(WeightPlan::make(config, *std::move(host_device(1)).value(), checkpoint.get()).ok());
   }
 
   TEST_CASE("progress begins at 0, never goes back and ends at 1") {
@@ -256,7 +256,7 @@ TEST_SUITE("weights") {
     const WeightPlan plan = plan_of(config, checkpoint.get());
     const Loaded place(plan, checkpoint.get());
     std::vector<float> seen;
-    CHECK(plan.load(checkpoint.get(), *place.device, place.base, [&](float fraction) {
+    CHECK(place.load(plan, checkpoint.get(), [&](float fraction) {
       seen.push_back(fraction);
       return false;
     }).ok());
