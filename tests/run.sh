@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.." || exit 2
 . tests/support/suite.sh
 
 suite_start
-suite_tree release -Dbuildtype=release
-suite_tree asan -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false \
+suite_tree release -Dbuildtype=release -Dgpu_archs=90a
+suite_tree asan -Dcuda=disabled -Ddebug=true -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false \
   -Dc_args=-fno-sanitize-recover=all -Dcpp_args=-fno-sanitize-recover=all
 suite_leave_out_long release
 suite_leave_out_gpu

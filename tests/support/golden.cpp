@@ -39,18 +39,29 @@ std::vector<GoldenSequence> load_golden(const std::string& folder, const std::st
   return sequences;
 }
 
-double golden_error(const GoldenSequence& sequence, uint32_t first, uint32_t count, const float* logits) {
-  double sum = 0, squares = 0;
-  for (const float value : sequence.logits) sum += value;
+void golden_errors(const GoldenSequence& sequence, uint32_t first, uint32_t count, const float* logits, GoldenErrors* sum) {
+  double all = 0, squares = 0;
+  for (const float value : sequence.logits) all += value;
   const auto n = static_cast<double>(sequence.logits.size());
-  for (const float value : sequence.logits) squares += (value - sum / n) * (value - sum / n);
+  for (const float value : sequence.logits) squares += (value - all / n) * (value - all / n);
   const double scale = 1e-3 + std::sqrt(squares / (n - 1));
-  double worst = 0;
-  for (uint64_t i = 0; i < uint64_t{count} * sequence.vocab; ++i) {
-    const double error = std::abs(static_cast<double>(logits[i]) - sequence.logits[uint64_t{first} * sequence.vocab + i]) / scale;
-    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+  for (uint32_t row = 0; row < count; ++row) {
+    const float *actual = logits + uint64_t{row} * sequence.vocab, *expected = sequence.logits.data() + uint64_t{first + row} * sequence.vocab;
+    for (uint32_t i = 0; i < sequence.vocab; ++i) {
+      const double error = std::abs(static_cast<double>(actual[i]) - expected[i]) / scale;
+      sum->worst = std::isnan(error) ? INFINITY : std::max(sum->worst, error);
+      sum->total += error;
+    }
+    sum->argmax_differs += std::max_element(actual, actual + sequence.vocab) - actual != std::max_element(expected, expected + sequence.vocab) - expected;
   }
-  return worst;
+  sum->values += uint64_t{count} * sequence.vocab;
+  sum->rows += count;
+}
+
+double golden_error(const GoldenSequence& sequence, uint32_t first, uint32_t count, const float* logits) {
+  GoldenErrors sum;
+  golden_errors(sequence, first, count, logits, &sum);
+  return sum.worst;
 }
 
 }  // namespace tdl::test

@@ -20,6 +20,14 @@ std::vector<GoldenSequence> load_golden(const std::string& folder, const std::st
 // Largest |a - b| / (1e-3 + standard deviation of the reference) over rows first..first + count of a sequence.
 double golden_error(const GoldenSequence& sequence, uint32_t first, uint32_t count, const float* logits);
 
+// Sums of the same measure over many rows.
+struct GoldenErrors {
+  double worst = 0, total = 0;
+  uint64_t values = 0;
+  uint32_t rows = 0, argmax_differs = 0;
+};
+void golden_errors(const GoldenSequence& sequence, uint32_t first, uint32_t count, const float* logits, GoldenErrors* sum);
+
 // The bound of the CPU device, from the goldens' own README: f32 throughout gives at most 3e-5.
 inline constexpr double kHostBound = 1e-3;
 

@@ -28,8 +28,9 @@ EngineHandle make_engine(const std::string& directory, const std::function<void(
   tdl_engine_config_init(&config, sizeof config);
   config.model_path = directory.data();
   config.model_path_length = directory.size();
-  config.device = "cpu";
-  config.device_length = 3;
+  const char* device = std::getenv("TREADLE_TEST_DEVICE");  // tests/run_gpu.sh sets it
+  config.device = device ? device : "cpu";
+  config.device_length = std::strlen(config.device);
   config.num_threads = 2;
   if (adjust) adjust(config);
   tdl_engine* engine = nullptr;

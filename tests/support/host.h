@@ -29,7 +29,7 @@ std::string data_path(const std::string& name);    // tests/data/...
 std::string golden_path(const std::string& name);  // TREADLE_GOLDEN when given, else tests/golden/...
 std::string abacus_path();                         // capi/examples/abacus
 
-// Creates an engine over a model directory on the CPU; `adjust` changes the configuration first.  Fails the test when that fails.
+// Creates an engine over a model directory, on the CPU unless TREADLE_TEST_DEVICE names another device; `adjust` changes the configuration first.  Fails the test when that fails.
 EngineHandle make_engine(const std::string& directory, const std::function<void(tdl_engine_config&)>& adjust = nullptr);
 tdl_engine_info info_of(tdl_engine* engine);
 tdl_engine_stats stats_of(tdl_engine* engine);
