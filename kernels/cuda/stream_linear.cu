@@ -24,12 +24,11 @@ constexpr Instance instance() {
 
 template <class T, bool kNorm>
 struct Set {
-  // The ring holds 144 to 192 KB where a block may have that much; the last three fit into 99 KB.
-  static constexpr uint32_t kCount = 11;
+  // The ring holds 144 to 192 KB where a block may have that much; the last two fit into 99 KB.
+  static constexpr uint32_t kCount = 8;
   static constexpr Instance kInstances[kCount] = {
       instance<T, kNorm, 2, 1, 5>(), instance<T, kNorm, 3, 1, 4>(), instance<T, kNorm, 4, 1, 3>(), instance<T, kNorm, 6, 1, 2>(),
-      instance<T, kNorm, 2, 2, 5>(), instance<T, kNorm, 4, 2, 3>(), instance<T, kNorm, 2, 4, 5>(), instance<T, kNorm, 3, 4, 3>(),
-      instance<T, kNorm, 2, 1, 2>(), instance<T, kNorm, 2, 2, 2>(), instance<T, kNorm, 2, 4, 2>(),
+      instance<T, kNorm, 2, 2, 5>(), instance<T, kNorm, 4, 2, 3>(), instance<T, kNorm, 2, 1, 2>(), instance<T, kNorm, 2, 2, 2>(),
   };
 };
 
@@ -51,7 +50,7 @@ struct Choice {
 template <class T, bool kNorm>
 Choice choose(uint32_t tiles, bool paired, uint32_t rows, uint32_t blocks, uint32_t shared_limit) {
   Choice best;
-  const uint32_t columns = rows <= 8 ? 1 : rows <= 16 ? 2 : 4;
+  const uint32_t columns = rows <= 8 ? 1 : 2;
   for (const Instance& i : Set<T, kNorm>::kInstances) {
     if (i.columns != columns || i.shared_bytes > shared_limit || (paired && i.tiles % 2)) continue;
     const uint32_t groups = (tiles + i.tiles - 1) / i.tiles, rounds = (groups + blocks - 1) / blocks;
