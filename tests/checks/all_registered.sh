@@ -2,7 +2,8 @@
 # Every source is compiled by this build, every test program and every check is run by Meson.  Reads what Meson and Ninja wrote into the
 # build folder, so it cannot be fooled by a name in a comment.  Arguments: the repository's root, the build folder.
 # Sources in folders called cuda count only in builds that compile at least one of them; those in folders called isa may be for another
-# architecture, and need only be named in their folder's meson.build.
+# architecture, and need only be named in their folder's meson.build; so do .cu files, which nvcc compiles out of Meson's sight,
+# and *_absent.cpp, which stand in for what a build leaves out.
 . "$(dirname "$0")/check.sh"
 
 lint() {
@@ -29,6 +30,7 @@ lint() {
     case $name in */cuda/*) grep -q '/cuda/[^ ]* ' "$scratch/compiled" || continue ;; esac
     stem=${name##*/} && stem=${stem%.*}
     case $name in */isa/*) [ -n "$target" ] || ! grep -q "'$stem'" "$1/${name%/*}/meson.build" || continue ;; esac
+    case $name in *.cu | *_absent.cpp) ! grep -q "'${name##*/}'" "$1/${name%/*}/meson.build" || continue ;; esac
     if [ -z "$target" ]; then
       echo "$name:1: is compiled by no meson.build"
       continue
