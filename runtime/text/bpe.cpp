@@ -8,51 +8,25 @@
 namespace tdl::text {
 namespace {
 
-constexpr const char* kModel = "tokenizer.json: model";
-
-Status check_type(Json model) {
-  if (!model.is(JsonKind::object)) return fail(Code::format, "%s must be an object", kModel);
-  std::string_view type;
-  TDL_TRY(read_string(model, kModel, "type", &type));
-  const bool untyped_bpe = !model.find("type") && model.find("merges");  // GPT-2's own file has no type
-  if (type != "BPE" && !untyped_bpe) {
-    const Shown name = shown(type);
-    return fail(Code::unsupported, "%s type \"%.*s\" is not supported", kModel, name.length, name.data);
-  }
-  for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    std::string_view value;
-    TDL_TRY(read_string(model, kModel, affix, &value));
-    if (!value.empty()) return fail(Code::unsupported, "%s.%s is not supported", kModel, affix);
-  }
-  if (const Json dropout = model.find("dropout"); dropout && !dropout.is_zero()) {
-    return fail(Code::unsupported, "%s.dropout is not supported", kModel);
-  }
-  // Byte fallback starts a word from its characters instead of its bytes: another start_word, and a decoder that joins <0x..>
-  // tokens.
-  bool byte_fallback = false;
-  TDL_TRY(read_bool(model, kModel, "byte_fallback", false, &byte_fallback));
-  if (byte_fallback) return fail(Code::unsupported, "%s.byte_fallback is not supported", kModel);
-  return {};
+// One byte, or one character at the start of `word`, which is not empty.
+size_t unit_length(WordUnit unit, std::string_view word) {
+  const size_t length = unit == WordUnit::byte ? 1 : first_char(word).length;
+  return length == 0 ? 1 : length;
 }
 
-// Both forms of a merge: "a b", and ["a", "b"], which newer files use because tokens may hold spaces.  False: neither.
-bool split_merge(Json merge, std::string_view* left, std::string_view* right) {
-  if (merge.is(JsonKind::string)) {
-    const std::string_view line = merge.text();
-    const size_t space = line.find(' ');
-    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) return false;
-    *left = line.substr(0, space);
-    *right = line.substr(space + 1);
-    return true;
-  }
-  *left = merge[0].text();
-  *right = merge[1].text();
-  return merge.is(JsonKind::array) && merge.size() == 2 && merge[0].is(JsonKind::string) && merge[1].is(JsonKind::string);
+void push(uint32_t entry, std::vector<BpeScratch::Symbol>* symbols) {
+  const auto index = static_cast<uint32_t>(symbols->size());
+  symbols->push_back({entry, index == 0 ? kNoEntry : index - 1, index + 1});
 }
 
-// "#version: 0.2", the first line of the merges.txt that old files were made from.
-bool is_comment(Json merge) {
-  return merge.text().substr(0, 8) == "#version";
+Status no_token(WordUnit unit, std::string_view text) {
+  const Utf8Char character = first_char(text);
+  if (unit == WordUnit::byte || character.length == 0) {
+    return fail(Code::unsupported, "the vocabulary has no token for byte 0x%02X, and no unknown token",
+                static_cast<unsigned>(static_cast<unsigned char>(text[0])));
+  }
+  return fail(Code::unsupported, "the vocabulary has no token for U+%04X, and no unknown token",
+              static_cast<unsigned>(character.code_point));
 }
 
 bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) {
@@ -60,84 +34,6 @@ bool later(const BpeScratch::Candidate& a, const BpeScratch::Candidate& b) {
 }
 
 }  // namespace
-
-Status Bpe::read_vocabulary(Json model, std::vector<NewToken>* tokens) {
-  TDL_TRY(check_type(model));
-  const Json vocab = model.find("vocab");
-  if (!vocab.is(JsonKind::object)) return fail(Code::format, "%s.vocab must be an object", kModel);
-  tokens->reserve(tokens->size() + vocab.size());
-  for (uint32_t i = 0; i < vocab.size(); ++i) {
-    NewToken token;
-    token.content = vocab.key(i);
-    token.of_model = true;
-    TDL_TRY(to_token_id(vocab[i], "tokenizer.json: model.vocab", &token.id));
-    tokens->push_back(token);
-  }
-  return {};
-}
-
-Result<Bpe> Bpe::read(Json model, const Vocabulary& vocabulary) {
-  TDL_TRY(check_type(model));
-  Bpe bpe;
-  TDL_TRY(read_bool(model, kModel, "fuse_unk", false, &bpe.fuse_unknown_));
-  TDL_TRY(read_bool(model, kModel, "ignore_merges", false, &bpe.ignore_merges_));
-  std::string_view unknown;
-  TDL_TRY(read_string(model, kModel, "unk_token", &unknown));
-  if (!unknown.empty()) bpe.unknown_ = vocabulary.find_of_model(unknown);  // one that is missing matters only when it is needed
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    std::string spelling;
-    append_utf8(&spelling, char_of_byte(static_cast<uint8_t>(byte)));
-    bpe.of_byte_[byte] = vocabulary.find_of_model(spelling);
-  }
-  Json merges;
-  TDL_TRY(need_array(model, kModel, "merges", &merges));
-  TDL_TRY(bpe.read_merges(merges, vocabulary));
-  return bpe;
-}
-
-Status Bpe::read_merges(Json merges, const Vocabulary& vocabulary) {
-  struct Row {
-    uint32_t left;
-    Merge merge;
-  };
-  std::vector<Row> rows;
-  rows.reserve(merges.size());
-  std::string joined;
-  for (uint32_t i = 0; i < merges.size(); ++i) {
-    const Json merge = merges[i];
-    if (is_comment(merge)) continue;
-    const auto rank = static_cast<uint32_t>(rows.size());
-    std::string_view left, right;
-    if (!split_merge(merge, &left, &right)) return fail(Code::format, "%s.merges: entry %u is no pair of tokens", kModel, rank);
-    joined.assign(left).append(right);
-    const uint32_t entries[] = {vocabulary.find_of_model(left), vocabulary.find_of_model(right), vocabulary.find_of_model(joined)};
-    const std::string_view names[] = {left, right, joined};
-    for (int n = 0; n < 3; ++n) {
-      if (entries[n] != kNoEntry) continue;
-      const Shown name = shown(names[n]);
-      return fail(Code::format, "%s.merges: entry %u needs \"%.*s\", which is not in the vocabulary", kModel, rank, name.length,
-                  name.data);
-    }
-    if (left.empty() || right.empty()) return fail(Code::format, "%s.merges: entry %u joins an empty token", kModel, rank);
-    rows.push_back({entries[0], {entries[1], rank, entries[2]}});
-  }
-  // By pair, and of a pair named twice the later one first: that is the one that counts in the `tokenizers` package.
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    if (a.left != b.left) return a.left < b.left;
-    return a.merge.right != b.merge.right ? a.merge.right < b.merge.right : a.merge.rank > b.merge.rank;
-  });
-  const auto same_pair = [](const Row& a, const Row& b) { return a.left == b.left && a.merge.right == b.merge.right; };
-  rows.erase(std::unique(rows.begin(), rows.end(), same_pair), rows.end());
-
-  first_.assign(static_cast<size_t>(vocabulary.size()) + 1, 0);
-  merges_.reserve(rows.size());
-  for (const Row& row : rows) {
-    ++first_[row.left + 1];
-    merges_.push_back(row.merge);
-  }
-  for (size_t entry = 1; entry < first_.size(); ++entry) first_[entry] += first_[entry - 1];
-  return {};
-}
 
 const Bpe::Merge* Bpe::find_merge(uint32_t left, uint32_t right) const {
   const Merge* begin = merges_.data() + first_[left];
@@ -150,13 +46,14 @@ Status Bpe::encode(std::string_view word, const Vocabulary& vocabulary, BpeScrat
   if (word.size() >= kNoEntry) return fail(Code::limit, "a word of %zu bytes is too long to encode", word.size());
   if (ignore_merges_) {
     scratch->spelling.clear();
-    spell_bytes(word, &scratch->spelling);
-    if (const uint32_t entry = vocabulary.find_of_model(scratch->spelling); entry != kNoEntry) {
+    if (unit_ == WordUnit::byte) spell_bytes(word, &scratch->spelling);
+    const std::string_view spelling = unit_ == WordUnit::byte ? std::string_view(scratch->spelling) : word;
+    if (const uint32_t entry = vocabulary.find_of_model(spelling); entry != kNoEntry) {
       ids->push_back(vocabulary.id(entry));
       return {};
     }
   }
-  TDL_TRY(start_word(word, scratch));
+  TDL_TRY(start_word(word, vocabulary, scratch));
   merge_word(scratch);
   for (const BpeScratch::Symbol& symbol : scratch->symbols) {
     if (symbol.entry != kNoEntry) ids->push_back(vocabulary.id(symbol.entry));
@@ -164,26 +61,37 @@ Status Bpe::encode(std::string_view word, const Vocabulary& vocabulary, BpeScrat
   return {};
 }
 
-Status Bpe::start_word(std::string_view word, BpeScratch* scratch) const {
+// An unknown unit waits until it is clear whether the next one joins it.  Byte tokens do not end the wait: as in the `tokenizers`
+// package they then come before an unknown token that stood before them in the text.
+Status Bpe::start_word(std::string_view word, const Vocabulary& vocabulary, BpeScratch* scratch) const {
   auto& symbols = scratch->symbols;
   symbols.clear();
-  bool fused = false;  // the last symbol is a run of unknown bytes
-  for (const char character : word) {
-    const auto byte = static_cast<unsigned char>(character);
-    uint32_t entry = of_byte_[byte];
-    const bool unknown = entry == kNoEntry;
-    if (unknown) {
-      if (unknown_ == kNoEntry)
-        return fail(Code::unsupported, "the vocabulary has no token for byte 0x%02X, and no unknown token", byte);
-      if (fuse_unknown_ && fused) continue;
-      entry = unknown_;
+  bool waiting = false;
+  while (!word.empty()) {
+    const std::string_view unit = word.substr(0, unit_length(unit_, word));
+    word.remove_prefix(unit.size());
+    const uint32_t entry = unit_ == WordUnit::byte ? of_byte_[static_cast<unsigned char>(unit[0])] : vocabulary.find_of_model(unit);
+    if (entry != kNoEntry) {
+      if (waiting) push(unknown_, &symbols);
+      waiting = false;
+      push(entry, &symbols);
+    } else if (unit_ == WordUnit::byte || !fall_back(unit, scratch)) {
+      if (unknown_ == kNoEntry) return no_token(unit_, unit);
+      if (waiting && !fuse_unknown_) push(unknown_, &symbols);
+      waiting = true;
     }
-    fused = unknown;
-    const auto index = static_cast<uint32_t>(symbols.size());
-    symbols.push_back({entry, index == 0 ? kNoEntry : index - 1, index + 1});
   }
+  if (waiting) push(unknown_, &symbols);
   if (!symbols.empty()) symbols.back().next = kNoEntry;
   return {};
+}
+
+// Appends the byte tokens of `unit`; false, and none, when one is missing.
+bool Bpe::fall_back(std::string_view unit, BpeScratch* scratch) const {
+  const auto entry_of = [&](char byte) { return of_byte_[static_cast<unsigned char>(byte)]; };
+  if (std::any_of(unit.begin(), unit.end(), [&](char byte) { return entry_of(byte) == kNoEntry; })) return false;
+  for (const char byte : unit) push(entry_of(byte), &scratch->symbols);
+  return true;
 }
 
 // A heap of candidates and a linked list of symbols.  A candidate may have gone stale: its left symbol merged away, or one of the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/text/replace.h"
 #include "runtime/text/utf8.h"
 
 namespace tdl::text {
@@ -100,26 +101,6 @@ void lowercase(std::string* text) {
   *text = std::move(out);
 }
 
-Status too_long() {
-  return fail(Code::limit, "%s: a text becomes longer than 2^31 bytes", kWhere);
-}
-
-Status replace_all(const std::string& pattern, const std::string& content, std::string* text) {
-  uint64_t count = 0;
-  for (size_t at = 0; (at = text->find(pattern, at)) != std::string::npos; at += pattern.size()) ++count;
-  if (count == 0) return {};
-  const uint64_t left = text->size() - count * pattern.size();
-  if (content.size() > (Normalizer::kMaxBytes - left) / count) return too_long();
-  std::string out;
-  out.reserve(left + count * content.size());
-  size_t at = 0;
-  for (size_t found; (found = text->find(pattern, at)) != std::string::npos; at = found + pattern.size()) {
-    out.append(*text, at, found - at).append(content);
-  }
-  *text = std::move(out.append(*text, at));
-  return {};
-}
-
 }  // namespace
 
 Result<Normalizer> Normalizer::read(Json json) {
@@ -189,10 +170,10 @@ Status Normalizer::apply(std::string* text) const {
         text->insert(0, step.content);
         break;
       case Kind::replace:
-        TDL_TRY(replace_all(step.pattern, step.content, text));
+        TDL_TRY(replace_all(step.pattern, step.content, kWhere, text));
         break;
     }
-    if (text->size() > kMaxBytes) return too_long();
+    if (text->size() > kMaxReplacedBytes) return too_long(kWhere);
   }
   return {};
 }

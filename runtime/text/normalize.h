@@ -13,14 +13,13 @@ namespace tdl::text {
 class Normalizer {
  public:
   static constexpr uint32_t kMaxSteps = 32;
-  static constexpr size_t kMaxBytes = 0x7FFFFFFF;  // of a normalized text
 
   // `json`: the value of "normalizer", absent when the file has none.  Known: NFC, NFD, NFKC, NFKD, Lowercase, Prepend, Replace of
   // a String, and Sequences of them; `unsupported`, naming the type, for any other.
   static Result<Normalizer> read(Json json);
 
   // Replaces *text by its normal form.  Malformed bytes stay as they are, and nothing composes across them; an empty text stays
-  // empty. `limit` when a step makes it longer than kMaxBytes. Unicode 15 (utf8proc); costs O(n log n) whatever the text.
+  // empty. `limit` when a step makes it longer than kMaxReplacedBytes. Unicode 15 (utf8proc); costs O(n log n) whatever the text.
   Status apply(std::string* text) const;
   bool empty() const { return steps_.empty(); }
 

@@ -4,7 +4,6 @@ namespace tdl::text {
 namespace {
 
 constexpr const char* kWhere = "tokenizer.json: post_processor";
-constexpr const char* kDecoder = "tokenizer.json: decoder";
 
 // The ids of one entry of "special_tokens", which a template names.
 Status append_special(Json table, std::string_view name, const Vocabulary& vocabulary, std::vector<uint32_t>* ids) {
@@ -68,25 +67,6 @@ Status PostProcessor::read_template(Json json, const Vocabulary& vocabulary) {
     text = true;
   }
   if (!text) return fail(Code::unsupported, "%s.single must hold the sequence A once", kWhere);
-  return {};
-}
-
-Status check_decoder(Json json) {
-  if (!json) return fail(Code::unsupported, "%s without ByteLevel is not supported", kDecoder);
-  std::string_view type;
-  TDL_TRY(need_string(json, kDecoder, "type", &type));
-  Json list;
-  if (type == "Sequence") {
-    TDL_TRY(need_array(json, kDecoder, "decoders", &list));
-    if (list.size() == 0) return fail(Code::unsupported, "%s without ByteLevel is not supported", kDecoder);
-  }
-  for (uint32_t i = 0; i < (list ? list.size() : 1); ++i) {
-    if (list) TDL_TRY(need_string(list[i], kDecoder, "type", &type));
-    if (type == (i == 0 ? "ByteLevel" : "Fuse")) continue;
-    const Shown name = shown(type);
-    return fail(Code::unsupported, "%s type \"%.*s\" is not supported%s", kDecoder, name.length, name.data,
-                i == 0 ? "" : " behind ByteLevel");
-  }
   return {};
 }
 

@@ -26,8 +26,4 @@ class PostProcessor {
   bool has_template_ = false;
 };
 
-// The same for "decoder": the only one known is ByteLevel, alone or first in a Sequence with Fuse behind it, and it has nothing to
-// say.
-Status check_decoder(Json json);
-
 }  // namespace tdl::text

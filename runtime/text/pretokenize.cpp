@@ -1,8 +1,10 @@
 #include "runtime/text/pretokenize.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
+
+#include "runtime/text/metaspace.h"
+#include "runtime/text/replace.h"
 
 namespace tdl::text {
 namespace {
@@ -99,7 +101,6 @@ Result<Regex> read_pattern(Json json) {
 Result<PreTokenizer> PreTokenizer::read(Json json) {
   PreTokenizer result;
   if (json) TDL_TRY(result.read_step(json));
-  if (!result.ends_in_bytes_) return fail(Code::unsupported, "%s without ByteLevel is not supported", kWhere);
   return result;
 }
 
@@ -114,7 +115,7 @@ Status PreTokenizer::read_step(Json json) {
   }
   if (steps_.size() == kMaxSteps) return fail(Code::unsupported, "%s: more than %u steps", kWhere, kMaxSteps);
   // Behind ByteLevel a step would see the spelling of the bytes instead of the text.
-  if (ends_in_bytes_) return unsupported("type behind ByteLevel", type);
+  if (byte_level_) return unsupported("type behind ByteLevel", type);
   Step step;
   if (type == "Split") {
     TDL_ASSIGN(step.pattern, read_pattern(json));
@@ -126,12 +127,16 @@ Status PreTokenizer::read_step(Json json) {
     TDL_ASSIGN(step.pattern, Regex::compile("\\p{N}"));
     step.behavior = individual ? SplitBehavior::isolated : SplitBehavior::contiguous;
   } else if (type == "ByteLevel") {
-    TDL_TRY(need_bool(json, kWhere, "add_prefix_space", &step.prefix_space));
+    bool prefix = false;
+    TDL_TRY(need_bool(json, kWhere, "add_prefix_space", &prefix));
+    if (prefix) step.prefix.assign(1, ' ');
     TDL_TRY(read_bool(json, kWhere, "use_regex", true, &step.splits));
     if (step.splits) {
       TDL_ASSIGN(step.pattern, Regex::compile(kGpt2));
     }
-    ends_in_bytes_ = true;
+    byte_level_ = true;
+  } else if (type == "Metaspace") {
+    TDL_TRY(read_metaspace(json, &step));
   } else {
     return unsupported("type", type);
   }
@@ -139,21 +144,42 @@ Status PreTokenizer::read_step(Json json) {
   return {};
 }
 
-Status PreTokenizer::split(std::string_view text, RegexScratch* scratch, WordSink* sink) const {
-  return run(0, text, scratch, sink);
+Status PreTokenizer::read_metaspace(Json json, Step* step) {
+  TDL_ASSIGN(const Metaspace metaspace, Metaspace::read(json, kWhere));
+  step->space = metaspace.replacement;
+  if (metaspace.prepend != Metaspace::Prepend::never) step->prefix = metaspace.replacement;
+  step->prefix_at_start = metaspace.prepend == Metaspace::Prepend::first;
+  step->splits = metaspace.split;
+  if (step->splits) {
+    TDL_ASSIGN(step->pattern, Regex::literal(metaspace.replacement));
+    step->behavior = SplitBehavior::merged_with_next;
+  }
+  return {};
 }
 
-Status PreTokenizer::run(size_t index, std::string_view text, RegexScratch* scratch, WordSink* sink) const {
+Status PreTokenizer::split(std::string_view text, bool at_start, RegexScratch* scratch, WordSink* sink) const {
+  return run(0, text, at_start, scratch, sink);
+}
+
+Status PreTokenizer::run(size_t index, std::string_view text, bool at_start, RegexScratch* scratch, WordSink* sink) const {
   if (text.empty()) return {};
   if (index == steps_.size()) return sink->word(text);
   const Step& step = steps_[index];
-  std::string prefixed;
-  if (step.prefix_space && text.front() != ' ') {
-    prefixed.reserve(text.size() + 1);
-    prefixed.append(" ").append(text);
-    text = prefixed;
+  std::string changed;
+  if (!step.space.empty()) {
+    changed.assign(text);
+    TDL_TRY(replace_all(" ", step.space, kWhere, &changed));
+    text = changed;
   }
-  if (!step.splits) return run(index + 1, text, scratch, sink);
+  const bool starts_so = text.substr(0, step.prefix.size()) == step.prefix;
+  if (!starts_so && (at_start || !step.prefix_at_start)) {
+    std::string prefixed;
+    prefixed.reserve(step.prefix.size() + text.size());
+    prefixed.append(step.prefix).append(text);
+    changed = std::move(prefixed);
+    text = changed;
+  }
+  if (!step.splits) return run(index + 1, text, at_start, scratch, sink);
 
   std::vector<Match> matches;
   TDL_TRY(step.pattern.find_all(text, scratch, &matches));
@@ -162,7 +188,8 @@ Status PreTokenizer::run(size_t index, std::string_view text, RegexScratch* scra
   if (joins) join(step.behavior, &pieces);
   for (const Piece& piece : pieces) {
     if (step.behavior == SplitBehavior::removed && piece.match) continue;
-    TDL_TRY(run(index + 1, text.substr(piece.begin, piece.end - piece.begin), scratch, sink));
+    const std::string_view part = text.substr(piece.begin, piece.end - piece.begin);
+    TDL_TRY(run(index + 1, part, at_start && piece.begin == 0, scratch, sink));
   }
   return {};
 }

@@ -1,7 +1,8 @@
-// Cuts text into the words that BPE works on: the steps of tokenizer.json's "pre_tokenizer", in order.  Now those of byte-level
-// tokenizers: Split, Digits and, last and once, ByteLevel; Sequences of them are flattened.
+// Cuts text into the words that BPE works on: the steps of tokenizer.json's "pre_tokenizer", in order.  Known: Split, Digits,
+// Metaspace and, last and once, ByteLevel; Sequences of them are flattened.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,26 +29,33 @@ class PreTokenizer {
  public:
   static constexpr uint32_t kMaxSteps = 32;  // a step's pieces go through the next one inside it
 
-  // `json`: the value of "pre_tokenizer", absent when the file has none.  `unsupported`, naming the type, for steps of other kinds
-  // and for lists that do not end with their only ByteLevel step: BPE starts from bytes here.
+  // `json`: the value of "pre_tokenizer", absent when the file has none: then a text is one word.  `unsupported`, naming the type,
+  // for steps of other kinds and for steps behind ByteLevel.
   static Result<PreTokenizer> read(Json json);
 
-  // Gives the words of `text` to the sink.  Malformed bytes match no pattern and are kept.  Stops at the sink's first failure.
-  Status split(std::string_view text, RegexScratch* scratch, WordSink* sink) const;
+  // ByteLevel was read: BPE starts from bytes, else from characters.
+  bool byte_level() const { return byte_level_; }
+
+  // Gives the words of `text` to the sink.  `at_start`: nothing stands before it in the text that is encoded, no special token
+  // either.  Malformed bytes match no pattern and are kept.  Stops at the sink's first failure.
+  Status split(std::string_view text, bool at_start, RegexScratch* scratch, WordSink* sink) const;
 
  private:
   struct Step {
     Regex pattern;
     SplitBehavior behavior = SplitBehavior::isolated;
-    bool invert = false;        // the text between the matches counts as the matches
-    bool splits = true;         // false: pattern is none (ByteLevel without its regex)
-    bool prefix_space = false;  // before splitting, a piece gets a leading space unless it has one
+    bool invert = false;  // the text between the matches counts as the matches
+    bool splits = true;   // false: pattern is none (ByteLevel without its regex, Metaspace without split)
+    // Before splitting: what becomes of spaces, and what a piece then gets in front unless it starts with it.  Empty: nothing.
+    std::string space, prefix;
+    bool prefix_at_start = false;  // only the piece at the start of the whole text gets one
   };
   Status read_step(Json json);
-  Status run(size_t step, std::string_view text, RegexScratch* scratch, WordSink* sink) const;
+  static Status read_metaspace(Json json, Step* step);
+  Status run(size_t step, std::string_view text, bool at_start, RegexScratch* scratch, WordSink* sink) const;
 
   std::vector<Step> steps_;
-  bool ends_in_bytes_ = false;  // ByteLevel was read
+  bool byte_level_ = false;
 };
 
 }  // namespace tdl::text

@@ -50,12 +50,14 @@ Result<std::unique_ptr<const Tokenizer>> Tokenizer::create(std::string_view toke
   auto tokenizer = std::make_unique<Tokenizer>();
   TDL_ASSIGN(tokenizer->normalizer_, Normalizer::read(json.find("normalizer")));
   TDL_ASSIGN(tokenizer->pre_tokenizer_, PreTokenizer::read(json.find("pre_tokenizer")));
-  TDL_TRY(check_decoder(json.find("decoder")));
+  const bool byte_level = tokenizer->pre_tokenizer_.byte_level();
+  TDL_ASSIGN(tokenizer->decoder_, Decoder::read(json.find("decoder"), byte_level));
   std::vector<NewToken> tokens;
   TDL_TRY(Bpe::read_vocabulary(model, &tokens));
   TDL_ASSIGN(tokenizer->added_, AddedTokens::read(json.find("added_tokens"), tokenizer->normalizer_, &tokens));
   TDL_ASSIGN(tokenizer->vocabulary_, Vocabulary::build(std::move(tokens)));
-  TDL_ASSIGN(tokenizer->bpe_, Bpe::read(model, tokenizer->vocabulary_));
+  const WordUnit unit = byte_level ? WordUnit::byte : WordUnit::character;
+  TDL_ASSIGN(tokenizer->bpe_, Bpe::read(model, unit, tokenizer->vocabulary_));
   TDL_ASSIGN(tokenizer->post_processor_, PostProcessor::read(json.find("post_processor"), tokenizer->vocabulary_));
   if (!tokenizer_config_json.empty()) TDL_TRY(tokenizer->read_config(tokenizer_config_json));
   return std::unique_ptr<const Tokenizer>(std::move(tokenizer));
@@ -93,10 +95,11 @@ Status Tokenizer::encode(std::string_view text, EncodeOptions options, std::vect
     }
     added_.find_normalized(piece, !options.special_is_text, &inner);
     for (const Segment& part : inner) {
+      const bool at_start = segment.begin == 0 && part.begin == 0;
       if (part.id != kNoToken)
         ids->push_back(part.id);
       else
-        TDL_TRY(pre_tokenizer_.split(piece.substr(part.begin, part.end - part.begin), &scratch, &encoder));
+        TDL_TRY(pre_tokenizer_.split(piece.substr(part.begin, part.end - part.begin), at_start, &scratch, &encoder));
     }
   }
   if (options.add_special) ids->insert(ids->end(), post_processor_.behind().begin(), post_processor_.behind().end());
@@ -105,12 +108,16 @@ Status Tokenizer::encode(std::string_view text, EncodeOptions options, std::vect
 
 Status Tokenizer::decode(const uint32_t* ids, size_t count, bool leave_special_out, std::string* bytes) const {
   bytes->clear();
+  bool first = true;
   for (size_t i = 0; i < count; ++i) {
     const uint32_t entry = vocabulary_.find_id(ids[i]);
     if (entry == kNoEntry)
       return fail(Code::range, "token %u at index %zu is not in the vocabulary", ids[i], i).at_row(static_cast<int64_t>(i));
-    if (!(leave_special_out && vocabulary_.special(entry))) vocabulary_.append_bytes(entry, bytes);
+    if (leave_special_out && vocabulary_.special(entry)) continue;
+    TDL_TRY(append_bytes(entry, first, bytes));
+    first = false;
   }
+  decoder_.strip(bytes);
   return {};
 }
 
@@ -118,7 +125,12 @@ Status Tokenizer::token_bytes(uint32_t id, std::string* bytes) const {
   bytes->clear();
   const uint32_t entry = vocabulary_.find_id(id);
   if (entry == kNoEntry) return fail(Code::range, "token %u is not in the vocabulary", id).at_row(0);
-  vocabulary_.append_bytes(entry, bytes);
+  return append_bytes(entry, false, bytes);
+}
+
+Status Tokenizer::append_bytes(uint32_t entry, bool first, std::string* bytes) const {
+  if (vocabulary_.spelled(entry)) return decoder_.append(vocabulary_.content(entry), first, bytes);
+  bytes->append(vocabulary_.content(entry));
   return {};
 }
 

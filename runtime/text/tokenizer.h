@@ -2,9 +2,10 @@
 // the judge.  Text -> added tokens -> normalizer -> added tokens -> pre-tokenizer -> BPE -> post-processor.
 //
 // Where it differs, on purpose: truncation and padding of the file are ignored; text may be malformed UTF-8, whose bytes are kept;
-// decoding gives bytes, without U+FFFD for those that are no character; an added token decodes to its content; an id without a
-// token is an error; contradictory ids are refused. Patterns know Unicode 14 (PCRE2 10.42), normalization Unicode 15
-// (utf8proc 2.8): later characters count as unassigned.
+// decoding gives bytes, without U+FFFD for those that are no character; an added token decodes to its content as the file has it;
+// an id without a token is an error, and so is a character that has no token where there is no unknown token; contradictory ids
+// are refused.  Patterns know Unicode 14 (PCRE2 10.42), normalization Unicode 15 (utf8proc 2.8): later characters count as
+// unassigned.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "kernels/core/status.h"
 #include "runtime/text/added_tokens.h"
 #include "runtime/text/bpe.h"
+#include "runtime/text/decoder.h"
 #include "runtime/text/normalize.h"
 #include "runtime/text/post_process.h"
 #include "runtime/text/pretokenize.h"
@@ -46,15 +48,17 @@ class Tokenizer {
   // the vocabulary lacks a byte of the text.
   Status encode(std::string_view text, EncodeOptions options, std::vector<uint32_t>* ids) const;
 
-  // Replaces *bytes by the text of ids[0..count); it may end inside a character.  An id without a token is `range`, with its index
-  // as row.
+  // Replaces *bytes by the text of ids[0..count); it may end inside a character.  The tokens' bytes one after the other, but for
+  // the spaces that the decoder drops at the start.  An id without a token is `range`, with its index as row.
   Status decode(const uint32_t* ids, size_t count, bool leave_special_out, std::string* bytes) const;
 
-  // Replaces *bytes by what one token stands for; a special token stands for its content.  `range` for an id without a token.
+  // Replaces *bytes by what one token stands for inside a text; a special token stands for its content.  `range` for an id without
+  // a token.
   Status token_bytes(uint32_t id, std::string* bytes) const;
 
  private:
   Status read_config(std::string_view tokenizer_config_json);
+  Status append_bytes(uint32_t entry, bool first, std::string* bytes) const;
 
   Vocabulary vocabulary_;
   AddedTokens added_;
@@ -62,6 +66,7 @@ class Tokenizer {
   PreTokenizer pre_tokenizer_;
   Bpe bpe_;
   PostProcessor post_processor_;
+  Decoder decoder_;
   int32_t bos_ = -1, eos_ = -1, pad_ = -1;
 };
 

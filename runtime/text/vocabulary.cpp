@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/text/byte_level.h"
 #include "runtime/text/json_text.h"
 
 namespace tdl::text {
@@ -59,13 +58,6 @@ uint32_t Vocabulary::find_id(uint32_t id) const {
   const auto found =
       std::lower_bound(entries_.begin(), entries_.end(), id, [](const Entry& entry, uint32_t value) { return entry.id < value; });
   return found == entries_.end() || found->id != id ? kNoEntry : static_cast<uint32_t>(found - entries_.begin());
-}
-
-void Vocabulary::append_bytes(uint32_t entry, std::string* bytes) const {
-  if (entries_[entry].special || !entries_[entry].of_model)
-    bytes->append(content(entry));
-  else
-    unspell_token(content(entry), bytes);
 }
 
 }  // namespace tdl::text

@@ -36,11 +36,9 @@ class Vocabulary {
   uint32_t id(uint32_t entry) const { return entries_[entry].id; }
   std::string_view content(uint32_t entry) const { return {pool_.data() + entries_[entry].first, entries_[entry].bytes}; }
   bool special(uint32_t entry) const { return entries_[entry].special; }
-
-  // Appends what the token stands for in a decoded text: the bytes that a token of the model spells; the content of an added or
-  // special one, which is what was found in the text.  (The `tokenizers` package reads those as spellings too, which spoils an
-  // added "\u00E9".)
-  void append_bytes(uint32_t entry, std::string* bytes) const;
+  // True: a token of the model, whose content a decoder reads.  False: an added or special one stands for its content, which is
+  // what was found in the text.  (The `tokenizers` package gives those to the decoder too, which spoils an added "\u00E9".)
+  bool spelled(uint32_t entry) const { return entries_[entry].of_model && !entries_[entry].special; }
 
  private:
   struct Entry {

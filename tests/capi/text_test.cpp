@@ -102,6 +102,28 @@ TEST_CASE("special tokens are recognised or data, kept or left out") {
   CHECK(decode(tokenizer.get(), data, TDL_TEXT_NO_SPECIAL) == text);
 }
 
+TEST_CASE("a tokenizer of characters gives a stream its bytes, and a whole text without the space before it") {
+  const std::string path = data_path("text/llama2.json");
+  std::ifstream file(path, std::ios::binary);
+  const std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const SourceHandle source = source_of("");
+  REQUIRE(tdl_source_add_memory(source.get(), "tokenizer.json", 14, json.data(), json.size(), nullptr) == TDL_OK);
+  tdl_tokenizer* made = nullptr;
+  REQUIRE(tdl_tokenizer_create(source.get(), &made, nullptr) == TDL_OK);
+  const TokenizerHandle tokenizer(made);
+  const std::string text = "the 🧿\xFF";
+  const std::vector<uint32_t> tokens = encode(tokenizer.get(), text);
+  std::string stream;
+  for (const uint32_t token : tokens) {
+    char bytes[64];
+    size_t length = 0;
+    REQUIRE(tdl_tokenizer_token_bytes(tokenizer.get(), token, bytes, sizeof bytes, &length, nullptr) == TDL_OK);
+    stream.append(bytes, length);
+  }
+  CHECK(stream == " " + text);
+  CHECK(decode(tokenizer.get(), tokens) == text);
+}
+
 TEST_CASE("the post-processor's tokens are added when that is asked for, and read from a range of another file") {
   std::ifstream file(data_path("text/llama3.json"), std::ios::binary);
   const std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

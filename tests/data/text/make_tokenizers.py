@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the tokenizers and the cases that tests/runtime/text reads: gpt2.json, qwen.json, llama3.json, cases.json, variants.json.
+"""Writes the tokenizers and the cases that tests/runtime/text reads: gpt2.json, qwen.json, llama3.json, cases.json, variants.json, and of
+character_tokenizers.py llama2.json, mistral.json, gemma.json, character_cases.json, character_variants.json.
 
-The Python package `tokenizers` is the judge: it trains small byte-level BPE models with the structure of the well-known files (patterns,
+The Python package `tokenizers` is the judge: it trains small BPE models with the structure of the well-known files (patterns,
 normalizer, post-processor, added tokens, both forms of merges), and its answers are the expected ones.  Needs `pip install tokenizers`;
 written with the version that cases.json names.  Random text holds only characters of Unicode 3.2, which all Unicode tables agree on.
 """
@@ -11,6 +12,7 @@ import pathlib
 import random
 import unicodedata
 
+import character_tokenizers as characters
 import tokenizers
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -171,7 +173,16 @@ def spelled_bytes(tokenizer, token, added_ids):
     return content.encode() if token in added_ids else bytes(byte_of[c] for c in content)
 
 
-def answers(document, texts, seed):
+def random_row(tokenizer, document, ids):
+    special = {entry["id"]: entry["special"] for entry in document["added_tokens"]}
+    kept = [token for token in ids if not special.get(token, False)]
+    whole, bare = (b"".join(spelled_bytes(tokenizer, token, special) for token in some) for some in (ids, kept))
+    assert tokenizer.decode(ids, skip_special_tokens=False) == whole.decode("utf-8", "replace")
+    assert tokenizer.decode(ids, skip_special_tokens=True) == bare.decode("utf-8", "replace")
+    return {"ids": ids, "bytes": whole.hex(), "without_special": bare.hex()}
+
+
+def answers(document, texts, seed, row):
     tokenizer = Tokenizer.from_str(json.dumps(document))
     added_ids = {entry["id"]: entry["special"] for entry in document["added_tokens"]}
     plain = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
@@ -193,11 +204,7 @@ def answers(document, texts, seed):
     r = random.Random(seed)
     for _ in range(12):
         ids = [r.choice(list(added_ids)) if r.random() < 0.15 else r.randrange(tokenizer.get_vocab_size()) for _ in range(20)]
-        kept = [token for token in ids if not added_ids.get(token, False)]
-        whole, bare = (b"".join(spelled_bytes(tokenizer, token, added_ids) for token in some) for some in (ids, kept))
-        assert tokenizer.decode(ids, skip_special_tokens=False) == whole.decode("utf-8", "replace")
-        assert tokenizer.decode(ids, skip_special_tokens=True) == bare.decode("utf-8", "replace")
-        result["random"].append({"ids": ids, "bytes": whole.hex(), "without_special": bare.hex()})
+        result["random"].append(row(tokenizer, document, ids))
     return result
 
 
@@ -269,21 +276,9 @@ def write(name, value, **options):
     (HERE / name).write_text(text + "\n", encoding="utf-8")
 
 
-def main():
-    documents = {"gpt2": make_gpt2(), "qwen": make_qwen(), "llama3": make_llama3()}
-    for name, document in documents.items():
-        write(f"{name}.json", document)
-    documents["abacus"] = json.loads(ABACUS.read_text(encoding="utf-8"))
-    texts = TEXTS + EDGES + random_texts(7, 200)
-    cases = {"tokenizers": tokenizers.__version__, "texts": texts}
-    for seed, (name, document) in enumerate(documents.items()):
-        cases[name] = answers(document, texts, seed)
-    write("cases.json", cases)
-
-    base = documents["gpt2"]
-    texts = VARIANT_TEXTS + random_texts(11, 12)
+def listed_variants(base, variants, texts, decode):
     listed = []
-    for name, changes in variants(base):
+    for name, changes in variants:
         document = copy.deepcopy(base)
         for pointer, value in changes.items():
             put(document, pointer, value)
@@ -296,7 +291,35 @@ def main():
             changes["first_merges"] = changes.pop("/model/merges")[:11]
             changes["last_merges"] = ["aa aa"]
         listed.append({"name": name, "changes": changes, "ids": [tokenizer.encode(text).ids for text in texts]})
-    write("variants.json", {"texts": texts, "variants": listed})
+        # A normalized added token decodes to its normalized content in the package, and is not left out as special: not here.
+        if decode and not any(entry["normalized"] for entry in document["added_tokens"]):
+            for key, skip in (("decoded", False), ("bare", True)):
+                listed[-1][key] = [tokenizer.decode(ids, skip_special_tokens=skip) for ids in listed[-1]["ids"]]
+    return {"texts": texts, "variants": listed}
+
+
+def main():
+    documents = {"gpt2": make_gpt2(), "qwen": make_qwen(), "llama3": make_llama3()}
+    for name, document in documents.items():
+        write(f"{name}.json", document)
+    documents["abacus"] = json.loads(ABACUS.read_text(encoding="utf-8"))
+    texts = TEXTS + EDGES + random_texts(7, 200)
+    cases = {"tokenizers": tokenizers.__version__, "texts": texts}
+    for seed, (name, document) in enumerate(documents.items()):
+        cases[name] = answers(document, texts, seed, random_row)
+    write("cases.json", cases)
+    base = documents["gpt2"]
+    write("variants.json", listed_variants(base, variants(base), VARIANT_TEXTS + random_texts(11, 12), False))
+
+    documents = {"llama2": characters.make_llama2(TEXTS, added), "mistral": characters.make_mistral(TEXTS, added), "gemma": characters.make_gemma(TEXTS, added)}
+    texts = TEXTS + EDGES + characters.TEXTS + random_texts(13, 150)
+    cases = {"tokenizers": tokenizers.__version__, "texts": texts}
+    for seed, (name, document) in enumerate(documents.items()):
+        write(f"{name}.json", document)
+        cases[name] = answers(document, texts, seed, characters.random_row)
+    write("character_cases.json", cases)
+    base = documents["llama2"]
+    write("character_variants.json", listed_variants(base, characters.variants(base, added, split), characters.VARIANT_TEXTS + random_texts(17, 6), True))
 
 
 if __name__ == "__main__":

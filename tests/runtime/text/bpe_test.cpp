@@ -34,7 +34,7 @@ Result<Model> read(const Json& json) {
   TDL_TRY(text::Bpe::read_vocabulary(parsed.root(), &tokens));
   Model model;
   TDL_ASSIGN(model.vocabulary, text::Vocabulary::build(tokens));
-  TDL_ASSIGN(model.bpe, text::Bpe::read(parsed.root(), model.vocabulary));
+  TDL_ASSIGN(model.bpe, text::Bpe::read(parsed.root(), text::WordUnit::byte, model.vocabulary));
   return model;
 }
 

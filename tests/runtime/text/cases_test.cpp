@@ -12,12 +12,12 @@ std::string from_hex(const std::string& hex) {
   return bytes;
 }
 
-void check_family(const std::string& name) {
+void check_family(const std::string& name, const char* file = "cases.json") {
   const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json(name));
-  const Json cases = data_json("cases.json");
+  const Json cases = data_json(file);
   const std::vector<std::string> texts = cases["texts"];
   const Json& expected = cases[name];
-  REQUIRE(texts.size() > 300);
+  REQUIRE(texts.size() > 250);
   for (size_t i = 0; i < texts.size(); ++i) {
     CAPTURE(i);
     CAPTURE(texts[i]);
@@ -51,6 +51,26 @@ void apply(const Json& changes, Json* document) {
   model["merges"] = merges;
 }
 
+void check_variants(const char* base_name, const char* file) {
+  const Json data = data_json(file);
+  const std::vector<std::string> texts = data["texts"];
+  const Json base = Json::parse(tokenizer_json(base_name));
+  REQUIRE(data["variants"].size() > 25);
+  for (const Json& variant : data["variants"]) {
+    CAPTURE(variant["name"].get<std::string>());
+    Json document = base;
+    apply(variant["changes"], &document);
+    const TokenizerPtr tokenizer = make_tokenizer(document.dump());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      CAPTURE(texts[i]);
+      const Ids ids = variant["ids"][i];
+      CHECK(encode(*tokenizer, texts[i], {false, true}) == ids);
+      if (variant.contains("decoded")) CHECK(decode(*tokenizer, ids) == variant["decoded"][i].get<std::string>());
+      if (variant.contains("bare")) CHECK(decode(*tokenizer, ids, true) == variant["bare"][i].get<std::string>());
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("tokenizes as the tokenizers package does: the structure of GPT-2") {
@@ -66,19 +86,19 @@ TEST_CASE("tokenizes as the tokenizers package does: abacus") {
   check_family("abacus");
 }
 
-TEST_CASE("tokenizes as the tokenizers package does: every pre-tokenizer, normalizer, flag and option that is supported") {
-  const Json data = data_json("variants.json");
-  const std::vector<std::string> texts = data["texts"];
-  const Json base = Json::parse(tokenizer_json("gpt2"));
-  REQUIRE(data["variants"].size() > 50);
-  for (const Json& variant : data["variants"]) {
-    CAPTURE(variant["name"].get<std::string>());
-    Json document = base;
-    apply(variant["changes"], &document);
-    const TokenizerPtr tokenizer = make_tokenizer(document.dump());
-    for (size_t i = 0; i < texts.size(); ++i) {
-      CAPTURE(texts[i]);
-      CHECK(encode(*tokenizer, texts[i], {false, true}) == variant["ids"][i].get<Ids>());
-    }
-  }
+TEST_CASE("tokenizes as the tokenizers package does: the structure of Llama 2") {
+  check_family("llama2", "character_cases.json");
+}
+TEST_CASE("tokenizes as the tokenizers package does: the structure of Mistral") {
+  check_family("mistral", "character_cases.json");
+}
+TEST_CASE("tokenizes as the tokenizers package does: the structure of Gemma") {
+  check_family("gemma", "character_cases.json");
+}
+
+TEST_CASE("tokenizes as the tokenizers package does: every pre-tokenizer, normalizer, flag and option of byte-level files") {
+  check_variants("gpt2", "variants.json");
+}
+TEST_CASE("tokenizes as the tokenizers package does: every pre-tokenizer, normalizer, decoder and option of character files") {
+  check_variants("llama2", "character_variants.json");
 }

@@ -45,19 +45,27 @@ TEST_CASE("a tokenizer that cannot have its memory is refused, wherever that sho
   json["added_tokens"] = Json::array({added_token("<s>", 256, true)});
   const std::string file = json.dump();
   CHECK(fail_each([&] { return text::Tokenizer::create(file, "{\"bos_token\": \"<s>\"}").status(); }) > 100);
+  Json characters = Json::parse(tokenizer_json("mistral"));
+  Json& vocab = characters["model"]["vocab"];
+  for (auto token = vocab.begin(); token != vocab.end();) token = token.value() < 40 ? ++token : vocab.erase(token);
+  characters["model"]["merges"] = Json::array();
+  const std::string small = characters.dump();
+  CHECK(fail_each([&] { return text::Tokenizer::create(small, "").status(); }) > 30);
 }
 
 TEST_CASE("encoding and decoding without memory leaves a tokenizer that works") {
-  const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json("qwen"));
-  const std::string bytes = "e\u0301 text of words <|im_end|> 日本語, and a very long enough one\xFF";
-  const Ids expected = encode(*tokenizer, bytes);
-  CHECK(fail_each([&] {
-          Ids ids;
-          return tokenizer->encode(bytes, {}, &ids);
-        }) > 10);
-  CHECK(fail_each([&] {
-          std::string text;
-          return tokenizer->decode(expected.data(), expected.size(), false, &text);
-        }) > 1);
-  CHECK(encode(*tokenizer, bytes) == expected);
+  for (const char* name : {"qwen", "llama2", "mistral"}) {
+    const TokenizerPtr tokenizer = make_tokenizer(tokenizer_json(name));
+    const std::string bytes = "e\u0301 text of words <|im_end|> 日本語, and a very long enough one\xFF";
+    const Ids expected = encode(*tokenizer, bytes);
+    CHECK(fail_each([&] {
+            Ids ids;
+            return tokenizer->encode(bytes, {}, &ids);
+          }) > 10);
+    CHECK(fail_each([&] {
+            std::string text;
+            return tokenizer->decode(expected.data(), expected.size(), false, &text);
+          }) > 1);
+    CHECK(encode(*tokenizer, bytes) == expected);
+  }
 }

@@ -34,9 +34,6 @@ Result<text::PostProcessor> read(const Json& json) {
 Code refusal(const Json& json) {
   return read(json).status().code();
 }
-Code decoder(const Json& json) {
-  return text::check_decoder(Parsed(json).root()).code();
-}
 
 }  // namespace
 
@@ -81,22 +78,4 @@ TEST_CASE("refuses malformed templates and ids that are no tokens") {
   CHECK(refusal(json) == Code::format);
   json["special_tokens"] = nullptr;
   CHECK(refusal(json) == Code::format);
-}
-
-TEST_CASE("the decoder is ByteLevel, alone or with Fuse behind it") {
-  const Json fuse = {{"type", "Fuse"}};
-  const auto list = [](const Json& steps) { return Json{{"type", "Sequence"}, {"decoders", steps}}; };
-  CHECK(decoder(kByteLevel) == Code::ok);
-  CHECK(decoder(list(Json::array({kByteLevel, fuse}))) == Code::ok);
-  CHECK(decoder(list(Json::array({fuse, kByteLevel}))) == Code::unsupported);
-  CHECK(decoder(list(Json::array({fuse}))) == Code::unsupported);
-  CHECK(decoder(list(Json::array())) == Code::unsupported);
-  CHECK(text::check_decoder({}).code() == Code::unsupported);
-  for (const char* type : {"Metaspace", "WordPiece", "ByteFallback", "BPEDecoder", "CTC", "Replace", "Strip"}) {
-    CHECK(decoder({{"type", type}}) == Code::unsupported);
-    CHECK(decoder(list(Json::array({kByteLevel, Json{{"type", type}}}))) == Code::unsupported);
-  }
-  CHECK(decoder(7) == Code::format);
-  CHECK(decoder({{"type", "Sequence"}}) == Code::format);
-  CHECK(decoder(list(Json::array({7}))) == Code::format);
 }

@@ -20,6 +20,9 @@ struct Collector final : text::WordSink {
 Json byte_level(bool prefix = false, bool regex = false) {
   return {{"type", "ByteLevel"}, {"add_prefix_space", prefix}, {"use_regex", regex}};
 }
+Json metaspace(const char* scheme, bool splits) {
+  return {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", scheme}, {"split", splits}};
+}
 Json split(const std::string& pattern, const char* behavior = "Isolated") {
   return {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", behavior}, {"invert", false}};
 }
@@ -27,12 +30,12 @@ Json sequence(const Json& steps) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-std::vector<std::string> words(const Json& json, std::string_view text) {
+std::vector<std::string> words(const Json& json, std::string_view text, bool at_start = true) {
   auto made = text::PreTokenizer::read(Parsed(json).root());
   REQUIRE_MESSAGE(made.ok(), std::string(made.status().message()));
   Collector collector;
   text::RegexScratch scratch;
-  REQUIRE(made->split(text, &scratch, &collector).ok());
+  REQUIRE(made->split(text, at_start, &scratch, &collector).ok());
   return collector.words;
 }
 
@@ -74,6 +77,31 @@ TEST_CASE("malformed bytes are kept, between the words or in them") {
                             "a"});
 }
 
+TEST_CASE("without steps a text is one word") {
+  auto none = text::PreTokenizer::read({});
+  REQUIRE(none.ok());
+  CHECK(!none->byte_level());
+  CHECK(words(sequence(Json::array()), "any thing") == Words{"any thing"});
+  CHECK(text::PreTokenizer::read(Parsed(byte_level()).root())->byte_level());
+}
+
+TEST_CASE("Metaspace writes the spaces, puts one before the piece, and splits before each") {
+  CHECK(words(metaspace("always", true), "a b  c") == Words{"\u2581a", "\u2581b", "\u2581", "\u2581c"});
+  CHECK(words(metaspace("always", false), "a b") == Words{"\u2581a\u2581b"});
+  CHECK(words(metaspace("never", true), "a b") == Words{"a", "\u2581b"});
+  CHECK(words(metaspace("always", false), " a") == Words{"\u2581a"});
+  CHECK(words(metaspace("always", true), "") == Words{});
+  CHECK(words(metaspace("never", true), "a\xFF b") == Words{"a\xFF", "\u2581b"});
+}
+
+TEST_CASE("with the scheme \"first\" only the piece at the start of the text gets a space") {
+  CHECK(words(metaspace("first", false), "a", true) == Words{"\u2581a"});
+  CHECK(words(metaspace("first", false), "a", false) == Words{"a"});
+  CHECK(words(metaspace("always", false), "a", false) == Words{"\u2581a"});
+  CHECK(words(sequence({split(","), metaspace("first", false)}), "a,b") == Words{"\u2581a", ",", "b"});
+  CHECK(words(sequence({split(",", "Removed"), metaspace("first", false)}), ",a") == Words{"a"});
+}
+
 TEST_CASE("the sink's failure ends the split") {
   const Json json = byte_level(false, true);
   auto made = text::PreTokenizer::read(Parsed(json).root());
@@ -81,20 +109,17 @@ TEST_CASE("the sink's failure ends the split") {
   Collector collector;
   collector.most = 2;
   text::RegexScratch scratch;
-  CHECK(made->split("a b c d", &scratch, &collector).code() == Code::limit);
+  CHECK(made->split("a b c d", true, &scratch, &collector).code() == Code::limit);
   CHECK(collector.words == Words{"a", " b"});
 }
 
 TEST_CASE("refuses other kinds and other orders of steps, by name") {
-  for (const char* type : {"Metaspace", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "CharDelimiterSplit",
+  for (const char* type : {"Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "CharDelimiterSplit",
                            "UnicodeScripts", "FixedLength", ""}) {
     const Json json = sequence({Json{{"type", type}}, byte_level()});
     CHECK(refusal(json) == Code::unsupported);
     CHECK(std::string(text::PreTokenizer::read(Parsed(json).root()).status().message()).find(type) != std::string::npos);
   }
-  CHECK(text::PreTokenizer::read({}).status().code() == Code::unsupported);
-  CHECK(refusal(split("a")) == Code::unsupported);
-  CHECK(refusal(sequence(Json::array())) == Code::unsupported);
   CHECK(refusal(sequence({byte_level(), split("a")})) == Code::unsupported);
   CHECK(refusal(sequence({byte_level(), byte_level()})) == Code::unsupported);
   CHECK(refusal(sequence({split("\\w"), byte_level()})) == Code::unsupported);
@@ -118,6 +143,7 @@ TEST_CASE("refuses malformed steps") {
   CHECK(refusal({{"type", "ByteLevel"}}) == Code::format);
   CHECK(refusal({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", 1}}) == Code::format);
   CHECK(refusal({{"type", "Digits"}}) == Code::format);
+  CHECK(refusal({{"type", "Metaspace"}}) == Code::format);
   for (const char* field : {"pattern", "behavior", "invert"}) {
     Json step = split("a");
     step.erase(field);

@@ -53,16 +53,11 @@ TEST_CASE("refuses an id with two contents and a content with two ids") {
   CHECK(Vocabulary::build({{"a", 1, true, false}, {"a", 2, true, false}}).status().code() == Code::format);
 }
 
-TEST_CASE("a token of the model stands for the bytes that it spells, an added or special one for its content") {
+TEST_CASE("a token of the model is spelled, an added or special one is not") {
   const Vocabulary vocabulary =
-      build({{"\u0120\u00E9", 0, true, false}, {"\u00E9", 1, false, false}, {"\u0120", 2, true, true}, {"a b", 3, true, false}});
-  const auto bytes = [&](uint32_t entry) {
-    std::string text;
-    vocabulary.append_bytes(entry, &text);
-    return text;
-  };
-  CHECK(bytes(0) == " \xE9");
-  CHECK(bytes(1) == "\u00E9");
-  CHECK(bytes(2) == "\u0120");
-  CHECK(bytes(3) == "a b");
+      build({{"a", 0, true, false}, {"b", 1, false, false}, {"c", 2, true, true}, {"d", 3, true, false}, {"d", 3, false, false}});
+  CHECK(vocabulary.spelled(0));
+  CHECK(!vocabulary.spelled(1));
+  CHECK(!vocabulary.spelled(2));
+  CHECK(vocabulary.spelled(3));
 }
