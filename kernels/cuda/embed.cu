@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kThreads = 256;
 
 // A sampled token may be kNoToken (the output was padding then): it, and anything else outside the table, reads as token 0.
-__device__ uint32_t token_of(const EmbedArgs& args, uint32_t row) {
+__device__ __forceinline__ uint32_t token_of(const EmbedArgs& args, uint32_t row) {
   uint32_t token = at(args.token_ids)[row];
   if (args.token_from.address && at(args.token_from)[row] >= 0) token = at(args.sampled_tokens)[at(args.token_from)[row]];
   return token < args.vocab_size ? token : 0;

@@ -6,14 +6,15 @@ namespace {
 
 // The plain one first, the best last.
 struct Sets {
-  const InnerLoops* usable[3];
+  const InnerLoops* usable[kMostSets];
   uint32_t count;
 };
 
 Sets usable_sets() {
-  Sets sets{{&kBaselineLoops, nullptr, nullptr}, 1};
+  Sets sets{{&kBaselineLoops}, 1};
 #if defined(__x86_64__)
   // These ask the processor and whether the operating system keeps the registers.
+  if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul")) sets.usable[sets.count++] = &kSse4Loops;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
     sets.usable[sets.count++] = &kAvx2Loops;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

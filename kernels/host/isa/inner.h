@@ -7,8 +7,10 @@
 
 namespace tdl::host {
 
-// A block of a product with a stored weight matrix: kOuts weight rows by kRows activation rows at most.
-inline constexpr uint32_t kBlockOuts = 32, kBlockRows = 36;
+// A block of a product with a stored weight matrix: kBlockOuts weight rows by kBlockRows activation rows at most.
+inline constexpr uint32_t kBlockOuts = 128, kBlockRows = 96;
+// Up to so many rows a product reads its weights from memory as they are needed; more rows are packed first.
+inline constexpr uint32_t kFewRows = 8;
 
 struct BlockProduct {
   const void* weight;     // [outs, in] as stored
@@ -18,11 +20,28 @@ struct BlockProduct {
   uint32_t in, outs, rows;
 };
 
-// Keys or values of positions that lie together: [count, head_dim].
+// Keys and values of positions that lie together: [count, head_dim] each.
 struct KvRun {
   const float* keys;
   const float* values;
   uint32_t first, count;  // first: index among the positions of the chunk
+};
+
+// One head of one row, and the positions of the chunk that it sees: begin < end <= kAttentionChunk.
+struct AttendQuery {
+  const float* q;  // [n]
+  float* partial;  // out [n + 2]: m, l, acc; m the largest score, l the sum of exp(score - m), acc that of exp(score - m) v
+  uint32_t begin, end;
+};
+
+// Attention of a tile of queries over one chunk of KV; the runs, in order, cover what any of them sees.
+inline constexpr uint32_t kMostQueries = 16;
+struct Attend {
+  const AttendQuery* queries;
+  const KvRun* runs;
+  float* scores;  // workspace [num_queries, kAttentionChunk]
+  float scale;
+  uint32_t num_queries, num_runs, n;  // n: head_dim
 };
 
 // Within one set, the bits of a dot product depend on its two vectors alone: on one order of lanes and one final tree, however many
@@ -38,22 +57,19 @@ struct InnerLoops {
   // out[i] = SiLU(gate[i]) * up[i].
   void (*silu_mul)(const float* gate, const float* up, uint32_t n, float* out);
 
-  // Attention over one chunk: a partial is [m, l, acc[n]], m the largest score, l the sum of exp(score - m), acc that of exp(score - m) v.
-  // scores: workspace [heads, kAttentionChunk].
-  void (*attend)(const float* q /* [heads, n] */, uint32_t heads, uint32_t n, const KvRun* runs, uint32_t num_runs, float scale, float* scores,
-                 float* partials /* [heads, n + 2] */);
-  // into := the partial over both; then out[i] = acc[i] / l.
-  void (*fold)(float* into, const float* next, uint32_t n);
+  void (*attend)(const Attend& tile);
+  // into := the partial over the positions of both; then out[i] = acc[i] / l.
+  void (*fold_partial)(float* into, const float* next, uint32_t n);
   void (*finish)(const float* partial, uint32_t n, float* out);
 };
 
 // The best set that this processor and its operating system can run.
 const InnerLoops& best_inner_loops();
 // Every set that was compiled and can run here, the plain one first; gives how many.
-inline constexpr uint32_t kMostSets = 3;
+inline constexpr uint32_t kMostSets = 4;
 uint32_t all_inner_loops(const InnerLoops** loops /* [kMostSets] */);
 
 // The sets themselves; each is defined in the file of its name and must be called only where it can run.
-extern const InnerLoops kBaselineLoops, kAvx2Loops, kAvx512Loops, kNeonLoops;
+extern const InnerLoops kBaselineLoops, kSse4Loops, kAvx2Loops, kAvx512Loops, kNeonLoops;
 
 }  // namespace tdl::host
