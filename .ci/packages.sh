@@ -1,5 +1,6 @@
 #!/bin/sh
-# The one list of what building and testing Treadle takes, and a way to get it.  Used by capi/examples/demo.sh and tests/run.sh.
+# The one list of what building and testing Treadle takes, and a way to get it.  Used by capi/examples/demo.sh and, with the argument
+# `tests`, by tests/run.sh.
 # Nothing happens where everything is there already.  Else root on a machine with apt gets the missing packages; anybody else is told
 # their names (exit 2).  Things are looked for where the compiler will, so other distributions and hand-made installations count.
 set -u
@@ -18,6 +19,12 @@ libpcre2-dev header pcre2.h
 libutf8proc-dev header utf8proc.h
 "
 
+# What more the tests use.  It is fetched if it can be; without it some tests are left out by name.
+extras="
+g++-aarch64-linux-gnu command aarch64-linux-gnu-g++
+qemu-user command qemu-aarch64
+"
+
 is_there() {
   case $1 in
     command) command -v "$2" >/dev/null 2>&1 ;;
@@ -25,30 +32,44 @@ is_there() {
   esac
 }
 
+# find_missing LIST: sets `missing` to the packages of the list that are not there.
 find_missing() {
-  missing=$(printf '%s\n' "$needs" | while read -r package kind what; do
+  missing=$(printf '%s\n' "$1" | while read -r package kind what; do
     [ -z "$package" ] || is_there "$kind" "$what" || printf ' %s' "$package"
   done)
 }
 
-find_missing
-[ -n "$missing" ] || exit 0
+# install PACKAGE...: by apt; shows what it said when it failed.
+install() {
+  printf 'Installing: %s\n' "$*"
+  log=$(mktemp) || return 1
+  export DEBIAN_FRONTEND=noninteractive
+  { apt-get update && apt-get install -y --no-install-recommends "$@"; } >"$log" 2>&1 </dev/null
+  status=$?
+  [ $status = 0 ] || { cat "$log" >&2; printf 'apt-get could not install: %s\n' "$*" >&2; }
+  rm -f "$log"
+  return $status
+}
 
-if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-  printf 'Treadle needs these packages (names as in Debian 12 and Ubuntu 24.04):%s\n' "$missing" >&2
-  printf 'As root: apt-get update && apt-get install -y --no-install-recommends%s\n' "$missing" >&2
-  exit 2
-fi
+can_install=false
+[ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1 || can_install=true
+with_extras=false
+[ "${1:-}" != tests ] || [ "$(uname -m)" = aarch64 ] || with_extras=$can_install
 
-printf 'Installing:%s\n' "$missing"
-export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp) || exit 2
-trap 'rm -f "$log"' EXIT
-# shellcheck disable=SC2086  # the names are words
-if ! { apt-get update && apt-get install -y --no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
-  cat "$log" >&2
-  printf 'apt-get could not install:%s\n' "$missing" >&2
-  exit 2
+find_missing "$needs"
+if [ -n "$missing" ]; then
+  if ! $can_install; then
+    printf 'Treadle needs these packages (names as in Debian 12 and Ubuntu 24.04):%s\n' "$missing" >&2
+    printf 'As root: apt-get update && apt-get install -y --no-install-recommends%s\n' "$missing" >&2
+    exit 2
+  fi
+  # shellcheck disable=SC2086  # the names are words
+  install $missing || exit 2
+  find_missing "$needs"
+  [ -z "$missing" ] || { printf 'Installed, but still not found:%s\n' "$missing" >&2; exit 2; }
 fi
-find_missing
-[ -z "$missing" ] || { printf 'Installed, but still not found:%s\n' "$missing" >&2; exit 2; }
+if $with_extras; then
+  find_missing "$extras"
+  # shellcheck disable=SC2086
+  [ -z "$missing" ] || install $missing || true
+fi

@@ -61,13 +61,13 @@ struct Shape {
   const char* name;
   uint32_t out, in;
 };
-constexpr Shape kShapes[] = {{"qkv 6144x4096", 6144, 4096}, {"o 4096x4096", 4096, 4096}, {"gate_up 24576x4096", 24576, 4096}, {"down 4096x12288", 4096, 12288}};
+constexpr Shape kShapes[] = {{"qkv 6144x4096", 6144, 4096}, {"o 4096x4096", 4096, 4096}, {"gate_up 24576x4096", 24576, 4096}, {"down 4096x12288", 4096, 12288}, {"gate_up 16384x2048", 16384, 2048}, {"down 2048x8192", 2048, 8192}};
 
-void decode(const os::Pages& memory, Pool& pool, double read) {
+void decode(const os::Pages& memory, Pool& pool) {
   std::vector<float> x(12288 * 8), y(24576 * 8);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 17) - 8.0f;
   for (const Shape& shape : kShapes) {
-    for (const uint32_t rows : {1u, 4u}) {
+    for (const uint32_t rows : {1u, 2u, 4u, 8u}) {
       const uint64_t bytes = uint64_t{shape.out} * shape.in * 2, copies = std::max<uint64_t>(1, memory.bytes() / bytes);
       const double time = best_of(5, [&] {
         for (uint64_t c = 0; c < copies; ++c) {
@@ -76,7 +76,7 @@ void decode(const os::Pages& memory, Pool& pool, double read) {
                   [&](uint32_t row, uint32_t first, uint32_t outs, const float* sums) { std::copy_n(sums, outs, y.data() + uint64_t{row} * shape.out + first); });
         }
       });
-      const double gb = static_cast<double>(bytes * copies) / time / 1e9;
+      const double gb = static_cast<double>(bytes * copies) / time / 1e9, read = read_gb(memory, pool);
       std::printf("decode  %u threads  %-20s rows %u  %6.2f GB/s of weights  %5.1f%% of the %.2f GB/s read\n", pool.threads(), shape.name, rows, gb, 100 * gb / read, read);
     }
   }
@@ -119,8 +119,7 @@ int main(int argc, char** argv) {
     auto pool = Pool::create(threads);
     if (!pool.ok()) return std::printf("%s\n", pool.status().message()), 1;
     std::printf("inner loops: %s\n", (*pool)->loops().name);
-    const double read = read_gb(*memory, **pool);
-    decode(*memory, **pool, read);
+    decode(*memory, **pool);
     prefill(*memory, **pool);
   }
   return 0;

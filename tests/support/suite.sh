@@ -1,13 +1,16 @@
 # Shell functions for tests/run.sh, tests/long.sh and the like; read with `.` from the repository's root.
 #   suite_start                    installs what is missing (or exits 2) and sets the counters to zero
 #   suite_tree NAME [OPTION...]    builds build/NAME with these Meson options and runs its tests
+#   suite_neon                     the kernels' tests for 64-bit Arm, cross-compiled and run under QEMU; counted as skipped where either is missing
 #   suite_leave_out_gpu            counts the GPU tests as skipped and names them
 #   suite_leave_out_long NAME      the same for the tests of build/NAME that Meson lists in the suite `long`
 #   suite_end                      prints failures, skips and the closing line 'N passed, N failed, N skipped'; its status is the suite's
 # CC, CXX and the compiler's flags are taken from the environment; a tree is configured anew when they change.
-# suite_select holds options for `meson test` that choose the tests; a caller may set it before suite_tree.
+# suite_select holds options for `meson test` that choose the tests, suite_targets what to build for them (nothing: all); a caller may set
+# them before suite_tree.
 
 suite_select='--no-suite gpu --no-suite long'
+suite_targets=
 
 # Sanitizers end the program at the first fault; leaks count.
 suite_sanitizers() {
@@ -22,7 +25,7 @@ suite_start() {
     none:*clang++*) CC=$(printf '%s\n' "$CXX" | sed 's/clang++/clang/') && export CC CXX ;;
     none:*g++*) CC=$(printf '%s\n' "$CXX" | sed 's/g++/gcc/') && export CC CXX ;;
   esac
-  sh .ci/packages.sh || exit 2
+  sh .ci/packages.sh tests || exit 2
   suite_sanitizers
   suite_passed=0 suite_failed=0 suite_skipped=0
   suite_out=$(mktemp -d) || exit 2
@@ -61,7 +64,8 @@ suite_tree() {
   printf '%s: building\n' "$tree"
   start=$(date +%s)
   if ! suite_configure "$tree" "$@" >"$log" 2>&1 </dev/null; then suite_fault "$tree cannot be configured" "$log"; return; fi
-  if ! meson compile -C "$tree" >"$log" 2>&1 </dev/null; then suite_fault "$tree does not build" "$log"; return; fi
+  # shellcheck disable=SC2086  # targets
+  if ! meson compile -C "$tree" $suite_targets >"$log" 2>&1 </dev/null; then suite_fault "$tree does not build" "$log"; return; fi
   built=$(date +%s)
   printf '%s: built in %d s; testing\n' "$tree" $((built - start))
 
@@ -78,6 +82,20 @@ suite_tree() {
   [ ! -f "$suite_out/failures" ] || cat "$suite_out/failures"
   printf '%s: %d passed, %d failed, %d skipped in %d s\n' "$tree" "$p" "$f" "$s" $(($(date +%s) - built))
   if [ "$f" = 0 ] && { [ $status != 0 ] || [ $((p + s)) = 0 ]; }; then suite_fault "$tree: meson test ended with status $status" "$log"; fi
+}
+
+suite_neon() {
+  [ "$(uname -m)" != aarch64 ] || return 0  # the other trees have run it
+  for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+    command -v $tool >/dev/null 2>&1 && continue
+    suite_add 0 0 1
+    printf 'NEON: kernels: %s is not there\n' $tool >>"$suite_out/skips"
+    return
+  done
+  all="$suite_select"
+  suite_targets=kernels_test suite_select=kernels
+  suite_tree neon --cross-file tests/support/aarch64.ini -Dbuildtype=release -Dcuda=disabled
+  suite_targets='' suite_select=$all
 }
 
 # GPU tests are the sources in folders called cuda: they need a compiler and a machine that most do not have, so they are found by name.

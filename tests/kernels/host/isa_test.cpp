@@ -1,6 +1,7 @@
 // The inner loops of every instruction set that this machine can run, against double precision.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -57,19 +58,31 @@ struct Weight {
 
 TEST_CASE("every set computes products of odd sizes in every stored type, and the same bits beside any other rows") {
   std::mt19937 random(5);
-  for (const InnerLoops* loops : Sets()) {
-    for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-      for (const uint32_t in : {1u, 15u, 64u, 250u, 256u, 257u, 768u, 1601u}) {
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+    for (const uint32_t in : {1u, 15u, 64u, 250u, 511u, 513u, 1024u, 2601u}) {
+      CAPTURE(name_of(type));
+      CAPTURE(in);
+      constexpr uint32_t kRows = 27;  // expected values: the rows after these repeat the first
+      const Weight weight(random, type, kBlockOuts, in);
+      const std::vector<float> x = numbers(random, size_t{kRows} * in);
+      std::vector<const float*> pointers;
+      for (uint32_t r = 0; r < kBlockRows; ++r) pointers.push_back(x.data() + size_t{r % kRows} * in);
+      std::vector<double> expected(kRows * kBlockOuts), size(kRows * kBlockOuts);
+      for (uint32_t r = 0; r < kRows; ++r) {
+        for (uint32_t o = 0; o < kBlockOuts; ++o) {
+          for (uint32_t i = 0; i < in; ++i) {
+            const double product = static_cast<double>(weight.value[size_t{o} * in + i]) * x[size_t{r} * in + i];
+            expected[r * kBlockOuts + o] += product;
+            size[r * kBlockOuts + o] += std::abs(product);
+          }
+        }
+      }
+      for (const InnerLoops* loops : Sets()) {
         CAPTURE(loops->name);
-        CAPTURE(name_of(type));
-        CAPTURE(in);
-        const Weight weight(random, type, kBlockOuts, in);
-        const std::vector<float> x = numbers(random, size_t{kBlockRows} * in);
         std::vector<float> first;
-        for (const uint32_t rows : {kBlockRows, 1u, 2u, 3u, 5u, 6u, 7u, 13u}) {
+        for (const uint32_t rows : {kBlockRows, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 13u}) {
           for (const uint32_t outs : {kBlockOuts, 1u, 3u, 30u}) {
-            std::vector<const float*> pointers;
-            for (uint32_t r = 0; r < rows; ++r) pointers.push_back(x.data() + size_t{r} * in);
+            if (rows == kBlockRows && outs != kBlockOuts) continue;
             std::vector<float> sums(kBlockRows * kBlockOuts, 777.0f);
             loops->block_product({weight.data(), pointers.data(), sums.data(), type, in, outs, rows});
             if (first.empty()) first = sums;
@@ -81,14 +94,9 @@ TEST_CASE("every set computes products of odd sizes in every stored type, and th
                   touched += got != 777.0f;
                   continue;
                 }
-                double expected = 0, size = 0;
-                for (uint32_t i = 0; i < in; ++i) {
-                  const double product = static_cast<double>(weight.value[size_t{o} * in + i]) * x[size_t{r} * in + i];
-                  expected += product;
-                  size += std::abs(product);
-                }
-                wrong += !(std::abs(got - expected) <= 1e-6 * size + 1e-30);
-                differs += std::memcmp(&got, &first[r * kBlockOuts + o], sizeof got) != 0;
+                const uint32_t same = r % kRows * kBlockOuts + o;
+                wrong += !(std::abs(got - expected[same]) <= 1e-6 * size[same] + 1e-30);
+                differs += std::memcmp(&got, &first[same], sizeof got) != 0;
               }
             }
             CHECK(wrong == 0);
@@ -148,37 +156,75 @@ TEST_CASE("every set norms rows and multiplies by SiLU") {
   }
 }
 
-TEST_CASE("every set attends over runs of positions, and folds chunks") {
+// What a query sees of two chunks that lie side by side, and its softmax in double precision.
+struct Seen {
+  uint32_t begin, end;
+};
+
+std::vector<double> softmax(const float* q, const std::vector<float>& keys, const std::vector<float>& values, uint32_t n, Seen seen, float scale) {
+  double sum = 0;
+  std::vector<double> expected(n);
+  for (uint32_t p = seen.begin; p < seen.end; ++p) {
+    double score = 0;
+    for (uint32_t i = 0; i < n; ++i) score += static_cast<double>(q[i]) * keys[size_t{p} * n + i];
+    const double e = std::exp(score * scale);
+    sum += e;
+    for (uint32_t i = 0; i < n; ++i) expected[i] += e * values[size_t{p} * n + i];
+  }
+  for (double& value : expected) value /= sum;
+  return expected;
+}
+
+TEST_CASE("every set attends over runs of positions and folds chunks, with the same bits for a query alone and in a tile") {
   std::mt19937 random(2);
+  constexpr float kScale = 0.125f;
+  constexpr uint32_t kAll = 2 * kAttentionChunk;
   for (const InnerLoops* loops : Sets()) {
     for (const uint32_t n : {64u, 80u, 20u}) {
-      for (const uint32_t length : {1u, 16u, 100u, kAttentionChunk}) {
+      const std::vector<float> q = numbers(random, kMostQueries * n), keys = numbers(random, kAll * n), values = numbers(random, kAll * n);
+      std::vector<float> scores(kMostQueries * kAttentionChunk);
+      // A tile's queries; the lists end at a causal edge, cross windows, and share nothing at all.
+      for (const std::vector<Seen>& tile : std::vector<std::vector<Seen>>{{{0, 1}},
+                                                                           {{0, 300}, {0, 300}, {0, 300}},
+                                                                           {{0, 99}, {0, 100}, {0, 101}, {0, 102}, {0, 103}, {0, 104}, {0, 105}},
+                                                                           {{3, 400}, {4, 401}, {5, 402}, {250, 258}},
+                                                                           {{0, 10}, {200, 290}, {17, 30}},
+                                                                           std::vector<Seen>(kMostQueries, Seen{0, kAll})}) {
         CAPTURE(loops->name);
         CAPTURE(n);
-        CAPTURE(length);
-        constexpr uint32_t kHeads = 3;
-        const std::vector<float> q = numbers(random, kHeads * n), keys = numbers(random, size_t{2} * length * n), values = numbers(random, size_t{2} * length * n);
-        std::vector<float> partial(2 * kHeads * (n + 2)), scores(kHeads * kAttentionChunk), out(n);
-        const float scale = 0.125f;
-        for (uint32_t half = 0; half < 2; ++half) {  // two chunks, each in two runs
-          const float *k = keys.data() + size_t{half} * length * n, *v = values.data() + size_t{half} * length * n;
-          const uint32_t cut = length / 3;
-          const KvRun runs[2] = {{k, v, 0, cut}, {k + size_t{cut} * n, v + size_t{cut} * n, cut, length - cut}};
-          loops->attend(q.data(), kHeads, n, cut ? runs : runs + 1, cut ? 2 : 1, scale, scores.data(), partial.data() + half * kHeads * (n + 2));
-        }
-        for (uint32_t h = 0; h < kHeads; ++h) {
-          loops->fold(partial.data() + h * (n + 2), partial.data() + (kHeads + h) * (n + 2), n);
-          loops->finish(partial.data() + h * (n + 2), n, out.data());
-          double sum = 0;
-          std::vector<double> expected(n);
-          for (uint32_t p = 0; p < 2 * length; ++p) {
-            double score = 0;
-            for (uint32_t i = 0; i < n; ++i) score += static_cast<double>(q[h * n + i]) * keys[size_t{p} * n + i];
-            const double e = std::exp(score * scale);
-            sum += e;
-            for (uint32_t i = 0; i < n; ++i) expected[i] += e * values[size_t{p} * n + i];
+        CAPTURE(tile.size());
+        // Runs of 13 positions, all that lie in the chunk.
+        const auto attend = [&](uint32_t chunk, const std::vector<AttendQuery>& queries) {
+          std::vector<KvRun> runs;
+          for (uint32_t p = 0; p < kAttentionChunk; p += 13) {
+            const size_t at = (size_t{chunk} * kAttentionChunk + p) * n;
+            runs.push_back({keys.data() + at, values.data() + at, p, std::min(13u, kAttentionChunk - p)});
           }
-          for (uint32_t i = 0; i < n; ++i) CHECK(std::abs(out[i] - expected[i] / sum) < 2e-5);
+          loops->attend({queries.data(), runs.data(), scores.data(), kScale, static_cast<uint32_t>(queries.size()), static_cast<uint32_t>(runs.size()), n});
+        };
+        const uint32_t size = n + 2;
+        std::vector<float> together(2 * kMostQueries * size), alone(2 * kMostQueries * size), out(n);
+        for (uint32_t chunk = 0; chunk < 2; ++chunk) {
+          std::vector<AttendQuery> queries;
+          for (uint32_t i = 0; i < tile.size(); ++i) {
+            const uint32_t first = chunk * kAttentionChunk, begin = std::max(tile[i].begin, first), end = std::min(tile[i].end, first + kAttentionChunk);
+            if (begin >= end) continue;
+            const size_t at = (size_t{chunk} * kMostQueries + i) * size;
+            queries.push_back({q.data() + size_t{i} * n, together.data() + at, begin - first, end - first});
+            AttendQuery lone = queries.back();
+            lone.partial = alone.data() + at;
+            attend(chunk, {lone});
+          }
+          if (!queries.empty()) attend(chunk, queries);
+        }
+        CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
+        for (uint32_t i = 0; i < tile.size(); ++i) {
+          float *low = together.data() + i * size, *high = together.data() + (kMostQueries + i) * size;
+          const bool in_low = tile[i].begin < kAttentionChunk, in_high = tile[i].end > kAttentionChunk;
+          if (in_low && in_high) loops->fold_partial(low, high, n);
+          loops->finish(in_low ? low : high, n, out.data());
+          const std::vector<double> expected = softmax(q.data() + size_t{i} * n, keys, values, n, tile[i], kScale);
+          for (uint32_t k = 0; k < n; ++k) CHECK(std::abs(out[k] - expected[k]) < 2e-5);
         }
       }
     }
